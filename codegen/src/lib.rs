@@ -1,0 +1,1 @@
+//! Kernels to LLVM: CPU shared objects for plans.

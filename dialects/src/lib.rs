@@ -1,0 +1,1 @@
+//! Piper's dialects: definitions, verifiers, textual formats, interfaces. No passes.

@@ -1,0 +1,1 @@
+//! Piper's IR core: context, operations as data, types, attributes, text, verifier, diagnostics, pass manager.

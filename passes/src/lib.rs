@@ -1,0 +1,1 @@
+//! Piper's passes, one a file, with their analyses.

@@ -1,0 +1,1 @@
+//! The .pplan schema: reader, writer, validator and deadlock/race verifier, source table. Knows nobody.
