@@ -1,0 +1,204 @@
+//! The published schedules, by name.
+//!
+//! One schedule, one small file, written with the letters of its source: `P` ranks, `V` stages per rank, `M` microbatches,
+//! `r` the rank whose row is being written. This file holds what they share: the catalogue, the configuration, and the
+//! way a configuration is refused.
+
+mod dualpipe;
+mod dualpipev;
+mod gpipe;
+mod interleaved_1f1b;
+mod interleaved_zb;
+mod looped_bfs;
+mod one_f_one_b;
+mod rejected;
+mod zb_h1;
+mod zb_h2;
+mod zbv;
+
+pub use rejected::Rejected;
+
+use crate::action::Slot;
+use crate::placement::Placement;
+use crate::suggest::closest;
+use crate::table::Table;
+
+/// What a schedule is generated for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Config {
+    /// Pipeline ranks, `P`.
+    pub ranks: u32,
+    /// Stages each rank holds, `V`.
+    pub stages_per_rank: u32,
+    /// Microbatches, `M`.
+    pub microbatches: u32,
+    /// `interleaved1f1b`: microbatches each chunk runs before the next chunk's turn (`N`). None: as torch, `M` in
+    /// `max(1, M/P)` equal rounds.
+    pub group: Option<u32>,
+    /// `interleaved1f1b`: one more warm-up forward, and steady-state pairs that may overlap, so that the expert
+    /// all-to-all of one microbatch hides behind the computation of another.
+    pub overlap: bool,
+}
+
+impl Config {
+    /// `P`, `V` and `M`, in this order.
+    pub fn new(ranks: u32, stages_per_rank: u32, microbatches: u32) -> Config {
+        Config { ranks, stages_per_rank, microbatches, group: None, overlap: false }
+    }
+
+    /// Sets [`Config::group`].
+    pub fn with_group(self, group: u32) -> Config {
+        Config { group: Some(group), ..self }
+    }
+
+    /// Sets [`Config::overlap`].
+    pub fn with_overlap(self) -> Config {
+        Config { overlap: true, ..self }
+    }
+
+    /// The configuration that spreads a model of `stages` stages over `ranks` ranks under the named schedule.
+    ///
+    /// # Errors
+    /// The name is unknown, or the stages do not divide over the ranks as the schedule wants.
+    pub fn for_stages(
+        name: &str,
+        stages: u32,
+        ranks: u32,
+        microbatches: u32,
+    ) -> Result<Config, Rejected> {
+        let schedule = Schedule::named(name)?;
+        let config = |v| Config::new(ranks, v, microbatches);
+        let name = schedule.name;
+        match schedule.placed {
+            _ if ranks == 0 => Err(Rejected::new(name, "needs at least 1 rank; got 0")),
+            Placed::Bidirectional if stages == ranks => Ok(config(2)),
+            Placed::Bidirectional => Err(Rejected::new(name, format!("needs one stage per rank, {ranks}; got {stages}"))
+                .hint("each rank runs its stage in one direction and the mirrored rank's stage in the other")),
+            Placed::Loop | Placed::Vee if stages > 0 && stages.is_multiple_of(ranks) => Ok(config(stages / ranks)),
+            Placed::Loop | Placed::Vee => Err(Rejected::new(
+                name,
+                format!("needs a number of stages that is a multiple of its {ranks} ranks; got {stages}"),
+            )
+            .hint(format!(
+                "divide the model into {} stages, or run it on a number of ranks that divides {stages}",
+                stages.div_ceil(ranks).max(1) * ranks
+            ))),
+        }
+    }
+}
+
+/// How a schedule lays stages on ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placed {
+    /// [`Placement::looped`].
+    Loop,
+    /// [`Placement::vee`]; `V` is 2.
+    Vee,
+    /// [`Placement::bidirectional`]; `V` is 2, as each rank runs two stages, though the model has only `P`.
+    Bidirectional,
+}
+
+/// One entry of the catalogue.
+pub struct Schedule {
+    /// The name by which it is asked for.
+    pub name: &'static str,
+    /// One line for a list.
+    pub summary: &'static str,
+    /// Where its stages live.
+    pub placed: Placed,
+    /// The constraints of the configuration beyond those of the placement.
+    accepts: fn(&Config) -> Result<(), Rejected>,
+    /// The row of rank `r`.
+    row: fn(&Config, u32) -> Vec<Slot>,
+}
+
+/// All schedules that can be generated.
+pub static SCHEDULES: &[Schedule] = &[
+    gpipe::SCHEDULE,
+    one_f_one_b::SCHEDULE,
+    interleaved_1f1b::SCHEDULE,
+    looped_bfs::SCHEDULE,
+    zb_h1::SCHEDULE,
+    zb_h2::SCHEDULE,
+    interleaved_zb::SCHEDULE,
+    zbv::SCHEDULE,
+    dualpipe::SCHEDULE,
+    dualpipev::SCHEDULE,
+];
+
+/// A name without the marks people disagree on: `Interleaved-1F1B`, `interleaved_1f1b` and `interleaved1f1b` are one.
+fn bare(name: &str) -> String {
+    name.chars().filter(|c| !matches!(c, '-' | '_' | ' ')).flat_map(char::to_lowercase).collect()
+}
+
+impl Schedule {
+    /// Looks a schedule up; case, `-` and `_` do not matter.
+    ///
+    /// # Errors
+    /// The name is unknown; the hint names the nearest one, or all.
+    pub fn named(name: &str) -> Result<&'static Schedule, Rejected> {
+        SCHEDULES.iter().find(|schedule| bare(schedule.name) == bare(name)).ok_or_else(|| {
+            let names = || SCHEDULES.iter().map(|schedule| schedule.name);
+            let hint = match closest(name, names()) {
+                Some(near) => format!("did you mean '{near}'?"),
+                None => format!("known schedules: {}", names().collect::<Vec<_>>().join(", ")),
+            };
+            Rejected::unknown(name).hint(hint)
+        })
+    }
+}
+
+/// Tables beyond this many actions are refused rather than left to exhaust memory.
+const MOST_ACTIONS: u64 = 1 << 26;
+
+/// The table of the named schedule.
+///
+/// # Errors
+/// An unknown name, or a configuration that violates a constraint of the schedule; the reason names the constraint with
+/// its value for this configuration, and the hint says what to change.
+pub fn generate(name: &str, config: &Config) -> Result<Table, Rejected> {
+    let schedule = Schedule::named(name)?;
+    let refuse = |reason: String| Rejected::new(schedule.name, reason);
+    let Config { ranks: p, stages_per_rank: v, microbatches: m, .. } = *config;
+    for (what, value) in [("rank", p), ("stage per rank", v), ("microbatch", m)] {
+        if value == 0 {
+            return Err(refuse(format!("needs at least 1 {what}; got 0")));
+        }
+    }
+    let actions =
+        u64::from(p).saturating_mul(u64::from(v)).saturating_mul(u64::from(m)).saturating_mul(3);
+    if actions > MOST_ACTIONS {
+        return Err(refuse(format!(
+            "of {p} ranks x {v} stages x {m} microbatches is beyond {MOST_ACTIONS} actions"
+        )));
+    }
+    if schedule.name != interleaved_1f1b::SCHEDULE.name {
+        for (option, given) in [("group", config.group.is_some()), ("overlap", config.overlap)] {
+            if given {
+                return Err(refuse(format!("has no option '{option}'"))
+                    .hint("only interleaved1f1b takes it"));
+            }
+        }
+    }
+    if schedule.placed != Placed::Loop && v != 2 {
+        return Err(refuse(format!("needs exactly 2 stages per rank; got {v}")));
+    }
+    (schedule.accepts)(config)?;
+    let (stages, placement) = match schedule.placed {
+        Placed::Loop => (p * v, Placement::looped(p, v)),
+        Placed::Vee => (p * v, Placement::vee(p)),
+        Placed::Bidirectional => (p, Placement::bidirectional(p, m)),
+    };
+    let ranks = (0..p).map(|r| (schedule.row)(config, r)).collect();
+    Ok(Table { ranks, stages, microbatches: m, placement })
+}
+
+/// Constraint of the schedules that give a rank one stage only.
+fn one_stage_per_rank(name: &'static str, config: &Config, instead: &str) -> Result<(), Rejected> {
+    match config.stages_per_rank {
+        1 => Ok(()),
+        v => Err(Rejected::new(name, format!("needs exactly 1 stage per rank; got {v}"))
+            .hint(format!("with several stages per rank use {instead}"))),
+    }
+}
