@@ -59,6 +59,8 @@ fn clipping_only_shortens() {
     assert!((ops::clip_scale::<f64>(25.0, 1.0) - 1.0 / (5.0 + 1e-6)).abs() < 1e-16);
     assert_eq!(ops::clip_scale::<f64>(25.0, 10.0), 1.0);
     assert_eq!(ops::clip_scale::<f32>(0.0, 1.0), 1.0);
+    assert_eq!(ops::clip_scale::<f32>(f64::INFINITY, 1.0), 0.0);
+    assert!(ops::clip_scale::<f32>(f64::NAN, 1.0).is_nan());
     // 1e4 squares of 1e-4 vanish beside 1 when summed in f32.
     let mut values = vec![1e-4f32; 10_000];
     values[0] = 1.0;

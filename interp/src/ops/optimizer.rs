@@ -19,9 +19,11 @@ pub fn sum_squares<T: Real>(x: &Tensor) -> Result<f64, NumericError> {
 }
 
 /// `min(1, max_norm / (sqrt(total) + 1e-6))` in f64, rounded to `T`: the factor that brings gradients whose squares sum to
-/// `total` down to the norm `max_norm`.
+/// `total` down to the norm `max_norm`. A `total` that is NaN gives NaN, so that one bad gradient shows in every parameter
+/// rather than being stepped over.
 pub fn clip_scale<T: Real>(total: f64, max_norm: f64) -> T {
-    T::from_f64((max_norm / (total.sqrt() + 1e-6)).min(1.0))
+    let ratio = max_norm / (total.sqrt() + 1e-6);
+    T::from_f64(if ratio > 1.0 { 1.0 } else { ratio })
 }
 
 /// Stochastic gradient descent with L2 weight decay and optional momentum (without dampening).
