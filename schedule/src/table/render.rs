@@ -5,6 +5,7 @@
 //! blocks of columns that fit the given width.
 
 use std::fmt::Write;
+use std::ops::Range;
 
 use crate::action::{Action, Kind, Slot};
 use crate::check::Deadlock;
@@ -109,8 +110,20 @@ fn push_line(out: &mut String, line: &str) {
     out.push('\n');
 }
 
-/// Ranges of columns that fit a line each.
-fn blocks(widths: &[usize], margin: usize, width: usize) -> Vec<std::ops::Range<usize>> {
+/// Ranges of columns that fit a line each: as few as possible, and then as even as possible.
+fn blocks(widths: &[usize], margin: usize, width: usize) -> Vec<Range<usize>> {
+    let mut best = greedy_blocks(widths, margin, width);
+    for narrower in (margin + 1..width).rev() {
+        let blocks = greedy_blocks(widths, margin, narrower);
+        if blocks.len() > best.len() {
+            break;
+        }
+        best = blocks;
+    }
+    best
+}
+
+fn greedy_blocks(widths: &[usize], margin: usize, width: usize) -> Vec<Range<usize>> {
     let mut blocks = Vec::new();
     let (mut start, mut used) = (0, margin);
     for (t, cell) in widths.iter().enumerate() {
