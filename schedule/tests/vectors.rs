@@ -181,8 +181,11 @@ fn megatron_group_sizes_are_accepted_and_refused_alike() {
     }
 }
 
-/// Tables of a file, keyed by everything but the rank.
-fn tables(file: &str) -> BTreeMap<(String, (u32, u32, u32), String), Table> {
+/// Schedule, (P, V, M) and params: everything of a line but the rank.
+type Key = (String, (u32, u32, u32), String);
+
+/// Tables of a file.
+fn tables(file: &str) -> BTreeMap<Key, Table> {
     let mut rows: BTreeMap<_, Vec<(usize, Vec<Slot>)>> = BTreeMap::new();
     for line in lines(file).into_iter().filter(|line| line.params != "ValueError") {
         let params: Vec<&str> =

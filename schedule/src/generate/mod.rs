@@ -72,17 +72,18 @@ impl Config {
         let name = schedule.name;
         match schedule.placed {
             _ if ranks == 0 => Err(Rejected::new(name, "needs at least 1 rank; got 0")),
+            _ if stages == 0 => Err(Rejected::new(name, "needs at least 1 stage; got 0")),
             Placed::Bidirectional if stages == ranks => Ok(config(2)),
             Placed::Bidirectional => Err(Rejected::new(name, format!("needs one stage per rank, {ranks}; got {stages}"))
                 .hint("each rank runs its stage in one direction and the mirrored rank's stage in the other")),
-            Placed::Loop | Placed::Vee if stages > 0 && stages.is_multiple_of(ranks) => Ok(config(stages / ranks)),
+            Placed::Loop | Placed::Vee if stages.is_multiple_of(ranks) => Ok(config(stages / ranks)),
             Placed::Loop | Placed::Vee => Err(Rejected::new(
                 name,
                 format!("needs a number of stages that is a multiple of its {ranks} ranks; got {stages}"),
             )
             .hint(format!(
                 "divide the model into {} stages, or run it on a number of ranks that divides {stages}",
-                stages.div_ceil(ranks).max(1) * ranks
+                stages.div_ceil(ranks) * ranks
             ))),
         }
     }
@@ -140,9 +141,16 @@ impl Schedule {
     pub fn named(name: &str) -> Result<&'static Schedule, Rejected> {
         SCHEDULES.iter().find(|schedule| bare(schedule.name) == bare(name)).ok_or_else(|| {
             let names = || SCHEDULES.iter().map(|schedule| schedule.name);
-            let hint = match closest(name, names()) {
-                Some(near) => format!("did you mean '{near}'?"),
-                None => format!("known schedules: {}", names().collect::<Vec<_>>().join(", ")),
+            let begun: Vec<&str> =
+                names().filter(|full| bare(full).starts_with(&bare(name))).collect();
+            let hint = match (&begun[..], closest(name, names())) {
+                ([one, others @ ..], _) if !bare(name).is_empty() => {
+                    let others: String =
+                        others.iter().map(|other| format!(" or '{other}'")).collect();
+                    format!("did you mean '{one}'{others}?")
+                }
+                (_, Some(near)) => format!("did you mean '{near}'?"),
+                _ => format!("known schedules: {}", names().collect::<Vec<_>>().join(", ")),
             };
             Rejected::unknown(name).hint(hint)
         })

@@ -140,6 +140,7 @@ fn options(text: &str, parsed: Pair<'_, Rule>) -> Result<Vec<PassOption>, TextEr
     let mut options: Vec<PassOption> = Vec::new();
     for part in parsed.into_inner().filter(|part| part.as_rule() == Rule::option) {
         let read = option(part);
+        joined_options(text, &read)?;
         if let Some(earlier) = options.iter().find(|earlier| earlier.key == read.key) {
             let message = format!("the option {} stands twice", earlier.key);
             return Err(TextError::new(text, read.key_span, message)
@@ -148,6 +149,23 @@ fn options(text: &str, parsed: Pair<'_, Rule>) -> Result<Vec<PassOption>, TextEr
         options.push(read);
     }
     Ok(options)
+}
+
+/// `{a=1,b=2}` would make `1,b=2` the value of `a`; who means that can quote it.
+fn joined_options(text: &str, option: &PassOption) -> Result<(), TextError> {
+    let value = option.value.as_deref().unwrap_or_default();
+    let Some(comma) =
+        value.find(',').filter(|_| option.quote == Quote::Plain && value.contains('='))
+    else {
+        return Ok(());
+    };
+    let at = option.value_span.start + comma;
+    let error = TextError::new(
+        text,
+        Span::new(at, at + 1),
+        "an option's value ends at a space, not at ','",
+    );
+    Err(error.hint("separate options by spaces, as in {a=1 b=2}, or quote the value: {a='1,b=2'}"))
 }
 
 fn option(parsed: Pair<'_, Rule>) -> PassOption {
@@ -192,7 +210,9 @@ fn structure_error(text: &str, error: &pest::error::Error<Rule>) -> TextError {
         Rule::open | Rule::nested => Some("'('"),
         Rule::close => Some("')'"),
         Rule::comma => Some("','"),
-        Rule::name | Rule::element => Some("a pass or operation name"),
+        Rule::name | Rule::element | Rule::list | Rule::pipeline => {
+            Some("a pass or operation name")
+        }
         Rule::brace | Rule::options => Some("'{'"),
         Rule::end => Some("'}'"),
         Rule::equals => Some("'='"),
@@ -230,7 +250,9 @@ fn structure_error(text: &str, error: &pest::error::Error<Rule>) -> TextError {
         None if unclosed('{', '}') => built.hint("a '{' is not closed"),
         None if unclosed('(', ')') => built.hint("a '(' is not closed"),
         None if before.ends_with(',') => built.hint("remove the last ','"),
-        Some(c) if c.is_alphanumeric() => built.hint("passes are separated by ','"),
+        Some(c) if c.is_alphanumeric() && !before.is_empty() => {
+            built.hint("passes are separated by ','")
+        }
         _ => built,
     }
 }
