@@ -8,7 +8,7 @@
 use crate::action::{Action, Kind, Slot};
 use crate::suggest::closest;
 use crate::table::Table;
-use crate::text::{Span, TextError, action_of};
+use crate::text::{Span, TextError, action_of, table_of};
 
 /// torch's other actions, all of which come after the compute-only form.
 const LOWERED: [&str; 9] = [
@@ -48,7 +48,7 @@ pub fn read(text: &str) -> Result<Table, TextError> {
         return Err(TextError::new(text, Span::new(0, 0), "the schedule is empty")
             .expecting("one line a rank"));
     }
-    Ok(Table::from_rows(rows))
+    table_of(text, rows)
 }
 
 /// One cell: nothing, an action, or a fused pair. `at` is the offset of `cell` in `text`.

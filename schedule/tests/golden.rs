@@ -155,6 +155,7 @@ fn order_errors_are_located() {
         "(3F1;0B2)OVERLAP_F_B",
         "0F0 (0F1 | ) 0B0",
         "0F99999999999",
+        "9999F9999 9999B9999",
         "0F0 # fine\n  1F0 1B0 2BB // wrong",
     ] {
         say(&mut said, text, order::parse(text).err().map(|error| error.to_string()));

@@ -10,7 +10,8 @@ pub mod pipeline;
 
 use std::fmt;
 
-use crate::action::{Action, Kind};
+use crate::action::{Action, Kind, Slot};
+use crate::table::Table;
 
 /// Half-open range of byte offsets in the text that was parsed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -175,3 +176,20 @@ pub(crate) fn action_of(text: &str, span: Span) -> Result<Action, TextError> {
 
 /// Largest stage or microbatch text may name: a slip of the keyboard must not make a table of 2^32 stages.
 const LARGEST: u32 = 9_999;
+
+/// Most stages times microbatches of a table read from text, for the same reason: `9999F9999` is one action, but the
+/// tables that prove it incomplete would take gigabytes.
+const MOST_CELLS: u64 = 1 << 20;
+
+/// The table of these rows, unless single actions far out make it absurdly large.
+pub(crate) fn table_of(text: &str, rows: Vec<Vec<Slot>>) -> Result<Table, TextError> {
+    let actions = || rows.iter().flatten().flat_map(Slot::actions);
+    let stage = actions().map(|action| action.stage).max().unwrap_or(0);
+    let mb = actions().map(|action| action.mb).max().unwrap_or(0);
+    if (u64::from(stage) + 1) * (u64::from(mb) + 1) > MOST_CELLS {
+        let message = format!("the order names stage {stage} and microbatch {mb}");
+        return Err(TextError::new(text, Span::new(0, 0), message)
+            .expecting(format!("at most {MOST_CELLS} pairs of a stage and a microbatch")));
+    }
+    Ok(Table::from_rows(rows))
+}

@@ -12,7 +12,7 @@
 
 use pest::Parser as _;
 
-use super::{Span, TextError, action_of};
+use super::{Span, TextError, action_of, table_of};
 use crate::action::Slot;
 use crate::table::Table;
 
@@ -73,7 +73,7 @@ pub fn parse_with_spans(text: &str) -> Result<(Table, OrderSpans), TextError> {
         return Err(TextError::new(text, Span::new(0, 0), "the order is empty")
             .expecting("one line a rank, such as 0F0 0F1 0B0 0B1"));
     }
-    Ok((Table::from_rows(rows), spans))
+    Ok((table_of(text, rows)?, spans))
 }
 
 fn word_slot(text: &str, span: Span) -> Result<crate::action::Action, TextError> {
