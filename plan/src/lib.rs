@@ -21,7 +21,7 @@ pub mod source;
 pub mod state;
 pub mod verify;
 
-pub use file::ReadError;
+pub use file::{ReadError, WriteError};
 pub use init::Init;
 pub use mesh::{Affine, Axis, AxisId, Comm, CommId, Coords, Mesh, Peer, RowMap};
 pub use scalar::{Scalar, ScalarId, ScalarSource};
@@ -31,4 +31,5 @@ pub use schema::{
 };
 pub use source::{Source, SourceId, SourceTable};
 pub use state::{Home, Piece, Shard, State, States};
-pub use verify::{Fault, FaultKind, Limits, verify, verify_within};
+pub use verify::flow::seal;
+pub use verify::{Fault, FaultKind, Limits, Party, verify, verify_within};

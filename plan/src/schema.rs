@@ -11,6 +11,7 @@ use crate::mesh::{Affine, Axis, Comm, CommId, Coords, Mesh, Peer, RowMap};
 use crate::scalar::{Scalar, ScalarId};
 use crate::source::{SourceId, SourceTable};
 use crate::state::{Home, States};
+use crate::verify::flow::Flow;
 use serde::{Deserialize, Serialize};
 
 /// Defines a `u32` handle into one of the plan's tables.
@@ -102,6 +103,10 @@ impl Plan {
 pub struct Misc {
     /// Tokens (or samples) that one step consumes over the whole mesh; 0 = unknown. For throughput figures.
     pub tokens_per_step: u64,
+    /// The target triple that [`Plan::code`] is for; empty if it runs anywhere.
+    pub target: String,
+    /// Per program the dataflow it was compiled to have, or empty; see [`flow`](crate::verify::flow).
+    pub flows: Vec<Flow>,
     /// Free key/value pairs, e.g. the compiler's version and the pipeline that ran.
     pub notes: Vec<(String, String)>,
 }

@@ -6,7 +6,7 @@
 
 use crate::init::Init;
 use crate::mesh::{Affine, CommId};
-use crate::schema::{BufferId, DType, ProgramId};
+use crate::schema::{BufferId, DType, Plan, ProgramId};
 use serde::{Deserialize, Serialize};
 
 /// All state that persists between steps.
@@ -89,6 +89,14 @@ pub struct Run {
 }
 
 impl Home {
+    /// Which part of the bucket a device holds: its position in the shard's communicator, 0 without one. `None` if the
+    /// device is not in the communicator.
+    pub fn part_of(&self, plan: &Plan, device: usize) -> Option<u64> {
+        let Some(shard) = self.shard else { return Some(0) };
+        let group = plan.mesh().group(device, &plan.comms[shard.comm.index()]);
+        group.iter().position(|&member| member == device).map(|at| at as u64)
+    }
+
     /// The runs that a device at `coord` holds in a buffer of `elems` elements, if it has part `shard_index` of the bucket
     /// (0 for an unsharded home).
     pub fn runs(&self, coord: &[u32], shard_index: u64, elems: u64) -> Vec<Run> {

@@ -1,0 +1,492 @@
+//! Structural validity: whatever later checks, and the runtime's pre-resolved pointers, take for granted.
+
+use super::{Fault, FaultKind, MAX_FAULTS};
+use crate::mesh::{Affine, CommId, Coords, Mesh, Peer};
+use crate::schema::*;
+
+/// A message under a rule; the caller adds the place.
+type Complaint = (FaultKind, String);
+
+pub(super) fn check(plan: &Plan) -> Vec<Fault> {
+    let mut faults = tables(plan);
+    if !faults.is_empty() {
+        return faults;
+    }
+    for (at, program) in plan.programs.iter().enumerate() {
+        let scope = Scope::new(plan, program, ProgramId(at as u32));
+        faults.extend(scope.buffers());
+        if !faults.is_empty() {
+            break; // instructions index buffers
+        }
+        for (i, instr) in program.instrs.iter().enumerate() {
+            if let Err((kind, message)) = scope.instr(instr) {
+                faults.push(Fault::new(kind, message).at(plan, scope.id, i, "here"));
+            }
+            if faults.len() >= MAX_FAULTS {
+                return faults;
+            }
+        }
+    }
+    faults
+}
+
+/// Tables of the plan itself.
+fn tables(plan: &Plan) -> Vec<Fault> {
+    const MAX_DEVICES: usize = 1 << 22;
+    let mut faults = Vec::new();
+    let mut fault = |kind, message: String| faults.push(Fault::new(kind, message));
+    if let Some(axis) = plan.mesh.iter().find(|a| a.size == 0) {
+        fault(FaultKind::Structure, format!("mesh axis {} has size 0", axis.name));
+        return faults;
+    }
+    let mesh = plan.mesh();
+    if mesh.devices() > MAX_DEVICES {
+        fault(
+            FaultKind::Structure,
+            format!("the mesh has {} devices; at most {MAX_DEVICES} are supported", mesh.devices()),
+        );
+        return faults;
+    }
+    if plan.device_program.len() != mesh.devices() {
+        let (have, want) = (plan.device_program.len(), mesh.devices());
+        fault(
+            FaultKind::Structure,
+            format!("{have} devices have a program, but the mesh has {want}"),
+        );
+        return faults;
+    }
+    for (device, program) in plan.device_program.iter().enumerate() {
+        let Some(found) = plan.programs.get(program.index()) else {
+            fault(
+                FaultKind::Structure,
+                format!(
+                    "device {} has program {}, of {}",
+                    mesh.render(device),
+                    program.0,
+                    plan.programs.len()
+                ),
+            );
+            continue;
+        };
+        let coord = mesh.coord(device);
+        if mesh.contains(&found.coord)
+            && found.coord.iter().any(|&(axis, c)| coord[axis.index()] != c)
+        {
+            let slice = mesh.render_set(&found.coord);
+            fault(
+                FaultKind::Structure,
+                format!(
+                    "device {} runs @{}, which is for {slice}",
+                    mesh.render(device),
+                    found.name
+                ),
+            );
+        }
+    }
+    for program in plan.programs.iter().filter(|p| !mesh.contains(&p.coord)) {
+        fault(FaultKind::Structure, format!("@{} is for a slice outside the mesh", program.name));
+    }
+    for comm in &plan.comms {
+        if let Err(why) = comm_is_uniform(&mesh, &comm.members) {
+            fault(FaultKind::Comm, format!("communicator {}: {why}", comm.name));
+        }
+    }
+    for input in &plan.inputs {
+        let total = input.shape.iter().try_fold(input.dtype.size(), |n, &d| n.checked_mul(d));
+        if input.shape.is_empty() || total.is_none() {
+            fault(
+                FaultKind::Shape,
+                format!("input {} needs at least one dimension and a size below 2^64", input.name),
+            );
+        }
+    }
+    faults.truncate(MAX_FAULTS);
+    faults
+}
+
+/// All members must replace the same axes, so that a group depends only on the other axes and is the same for all members.
+fn comm_is_uniform(mesh: &Mesh, members: &[Coords]) -> Result<(), String> {
+    let mut seen = rustc_hash::FxHashSet::default();
+    let mut first_axes: Option<Vec<u32>> = None;
+    for set in members {
+        if !mesh.contains(set) {
+            return Err(format!("member {} lies outside the mesh", mesh.render_set(set)));
+        }
+        let mut sorted: Vec<(u32, u32)> = set.iter().map(|&(axis, c)| (axis.0, c)).collect();
+        sorted.sort_unstable();
+        let axes: Vec<u32> = sorted.iter().map(|s| s.0).collect();
+        if axes.windows(2).any(|w| w[0] == w[1]) {
+            return Err(format!("member {} sets an axis twice", mesh.render_set(set)));
+        }
+        if *first_axes.get_or_insert_with(|| axes.clone()) != axes {
+            return Err(format!(
+                "member {} does not set the same axes as the first",
+                mesh.render_set(set)
+            ));
+        }
+        if !seen.insert(sorted) {
+            return Err(format!("member {} occurs twice", mesh.render_set(set)));
+        }
+    }
+    Ok(())
+}
+
+/// A program with what its instructions may refer to.
+struct Scope<'a> {
+    plan: &'a Plan,
+    program: &'a Program,
+    id: ProgramId,
+    /// Coordinates of the devices that run it.
+    coords: Vec<Vec<u32>>,
+    /// Per communicator, whether all those devices are in it. Checked once, not per instruction.
+    belongs: Vec<bool>,
+    /// Per axis, the lowest and highest coordinate among those devices: most questions need no look at each replica.
+    extent: Vec<(u32, u32)>,
+}
+
+impl<'a> Scope<'a> {
+    fn new(plan: &'a Plan, program: &'a Program, id: ProgramId) -> Self {
+        let mesh = plan.mesh();
+        let runs = |&(_, p): &(usize, &ProgramId)| *p == id;
+        let coords: Vec<Vec<u32>> = plan
+            .device_program
+            .iter()
+            .enumerate()
+            .filter(runs)
+            .map(|(d, _)| mesh.coord(d))
+            .collect();
+        let belongs = plan
+            .comms
+            .iter()
+            .map(|comm| coords.iter().all(|c| comm.members.iter().any(|m| agrees(m, c))))
+            .collect();
+        let extent_of = |axis: usize| {
+            let along = coords.iter().map(|c| c[axis]);
+            (along.clone().min().unwrap_or(0), along.max().unwrap_or(0))
+        };
+        let extent = (0..plan.mesh.len()).map(extent_of).collect();
+        Scope { plan, program, id, coords, belongs, extent }
+    }
+
+    fn buffers(&self) -> Vec<Fault> {
+        let (mut faults, program) = (Vec::new(), self.program);
+        for buffer in &program.buffers {
+            let end = buffer
+                .elems
+                .checked_mul(buffer.dtype.size())
+                .and_then(|n| n.checked_add(buffer.offset));
+            let at = format!(
+                "@{}: buffer {} at byte {}, {} x {}",
+                program.name,
+                buffer.name,
+                buffer.offset,
+                buffer.elems,
+                buffer.dtype.name()
+            );
+            if end.is_none_or(|end| end > program.arena_bytes) {
+                faults.push(Fault::new(
+                    FaultKind::Range,
+                    format!("{at}, ends beyond the arena of {} bytes", program.arena_bytes),
+                ));
+            }
+            if buffer.offset % buffer.dtype.size() != 0 {
+                faults.push(Fault::new(
+                    FaultKind::Range,
+                    format!("{at}, is not aligned to its element"),
+                ));
+            }
+            if buffer.elems == 0 {
+                faults.push(Fault::new(FaultKind::Range, format!("{at}, is empty")));
+            }
+        }
+        faults.truncate(MAX_FAULTS);
+        faults
+    }
+
+    fn instr(&self, instr: &Instr) -> Result<(), Complaint> {
+        if usize::from(instr.stream) >= self.program.streams.len() {
+            return Err(structure(format!(
+                "stream {} of {}",
+                instr.stream,
+                self.program.streams.len()
+            )));
+        }
+        match &instr.kind {
+            Kind::Launch { kernel, args, scalars } => self.launch(*kernel, args, scalars),
+            Kind::Send(p) | Kind::Recv(p) => self.p2p(p),
+            Kind::Group(transfers) if transfers.is_empty() => {
+                Err(structure("an empty group".to_owned()))
+            }
+            Kind::Group(transfers) => transfers.iter().try_for_each(|t| self.p2p(t.p2p())),
+            Kind::AllReduce { src, dst, comm } => {
+                self.collective("all_reduce", *src, *dst, *comm, |n, src, dst| (src, dst, n >= 1))
+            }
+            Kind::ReduceScatter { src, dst, comm } => {
+                self.collective("reduce_scatter", *src, *dst, *comm, |n, src, dst| {
+                    (src, dst.saturating_mul(n), true)
+                })
+            }
+            Kind::AllGather { src, dst, comm } => {
+                self.collective("all_gather", *src, *dst, *comm, |n, src, dst| {
+                    (src.saturating_mul(n), dst, true)
+                })
+            }
+            Kind::Copy { src, dst } => {
+                let (s, d) = (self.buffer(*src)?, self.buffer(*dst)?);
+                if s.bytes() != d.bytes() {
+                    return Err(shape(format!(
+                        "copy of {} bytes ({}) into {} bytes ({})",
+                        s.bytes(),
+                        s.name,
+                        d.bytes(),
+                        d.name
+                    )));
+                }
+                Ok(())
+            }
+            Kind::Fill { dst, .. } => self.buffer(*dst).map(drop),
+            Kind::LoadInput { input, rows, dst } => {
+                let dst = self.buffer(*dst)?;
+                let Some(input) = self.plan.inputs.get(input.index()) else {
+                    return Err(structure(format!(
+                        "input {} of {}",
+                        input.0,
+                        self.plan.inputs.len()
+                    )));
+                };
+                if dst.dtype != input.dtype
+                    || Some(dst.elems) != rows.rows.checked_mul(input.row_elems())
+                {
+                    let want = format!(
+                        "{} rows of {} x {}",
+                        rows.rows,
+                        input.row_elems(),
+                        input.dtype.name()
+                    );
+                    return Err(shape(format!(
+                        "{want} of input {} into {} x {} ({})",
+                        input.name,
+                        dst.elems,
+                        dst.dtype.name(),
+                        dst.name
+                    )));
+                }
+                let last = self.affine_max(&rows.first)?.saturating_add(rows.rows);
+                if last > input.shape[0] {
+                    return Err((
+                        FaultKind::Range,
+                        format!(
+                            "rows up to {last} of input {}, which has {}",
+                            input.name, input.shape[0]
+                        ),
+                    ));
+                }
+                Ok(())
+            }
+            Kind::StoreOutput { output, src, part } => self.store(*output, *src, part),
+            Kind::Record { event } | Kind::Wait { event } => {
+                if event.0 >= self.program.events {
+                    return Err(structure(format!("event {} of {}", event.0, self.program.events)));
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn launch(
+        &self,
+        kernel: KernelId,
+        args: &[BufferId],
+        scalars: &[crate::ScalarId],
+    ) -> Result<(), Complaint> {
+        let Some(decl) = self.plan.kernels.get(kernel.index()) else {
+            return Err(structure(format!("kernel {} of {}", kernel.0, self.plan.kernels.len())));
+        };
+        if args.len() != decl.params.len() || scalars.len() != decl.scalars as usize {
+            let have = format!("{} buffers and {} scalars", args.len(), scalars.len());
+            return Err(structure(format!(
+                "{have} passed to kernel {}, which takes {} and {}",
+                decl.symbol,
+                decl.params.len(),
+                decl.scalars
+            )));
+        }
+        if let Some(bad) = scalars.iter().find(|s| s.index() >= self.plan.scalars.len()) {
+            return Err(structure(format!("scalar {} of {}", bad.0, self.plan.scalars.len())));
+        }
+        if decl.workspace_bytes > self.program.workspace_bytes {
+            let (need, have) = (decl.workspace_bytes, self.program.workspace_bytes);
+            return Err((
+                FaultKind::Range,
+                format!(
+                    "kernel {} needs {need} bytes of workspace, the program has {have}",
+                    decl.symbol
+                ),
+            ));
+        }
+        for (at, (&arg, param)) in args.iter().zip(&decl.params).enumerate() {
+            let buffer = self.buffer(arg)?;
+            if buffer.elems != param.elems || buffer.dtype != param.dtype {
+                let have = format!("{} x {} ({})", buffer.elems, buffer.dtype.name(), buffer.name);
+                let want = format!("{} x {}", param.elems, param.dtype.name());
+                return Err(shape(format!(
+                    "argument {at} of kernel {} is {have}, expected {want}",
+                    decl.symbol
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn p2p(&self, p: &P2p) -> Result<(), Complaint> {
+        self.buffer(p.buf)?;
+        self.comm(p.comm)?;
+        let Peer { set } = &p.peer;
+        if !self.plan.mesh().contains(set) {
+            return Err((
+                FaultKind::Comm,
+                format!("peer {} lies outside the mesh", self.plan.mesh().render_set(set)),
+            ));
+        }
+        let elsewhere = |&(axis, c): &(crate::AxisId, u32)| {
+            let (low, high) = self.extent[axis.index()];
+            c < low || c > high
+        };
+        if set.iter().any(elsewhere) {
+            return Ok(());
+        }
+        if let Some(own) = self.coords.iter().find(|own| agrees(set, own)) {
+            let own = self.plan.mesh().render(self.plan.mesh().device(own));
+            return Err((FaultKind::Comm, format!("device {own} would be its own peer")));
+        }
+        Ok(())
+    }
+
+    /// `sizes` maps (group size, src elements, dst elements) to two numbers that must agree and a further condition.
+    fn collective(
+        &self,
+        name: &str,
+        src: BufferId,
+        dst: BufferId,
+        comm: CommId,
+        sizes: impl Fn(u64, u64, u64) -> (u64, u64, bool),
+    ) -> Result<(), Complaint> {
+        let (src, dst) = (self.buffer(src)?, self.buffer(dst)?);
+        let comm_name = &self.comm(comm)?.name;
+        let n = self.plan.comms[comm.index()].members.len() as u64;
+        if n == 0 {
+            return Err((
+                FaultKind::Comm,
+                format!("{name} over {comm_name}, which is for point-to-point only"),
+            ));
+        }
+        if !self.belongs[comm.index()] {
+            let outside =
+                |c: &&Vec<u32>| !self.plan.comms[comm.index()].members.iter().any(|m| agrees(m, c));
+            let own = self
+                .coords
+                .iter()
+                .find(outside)
+                .map(|c| self.plan.mesh().render(self.plan.mesh().device(c)));
+            return Err((
+                FaultKind::Comm,
+                format!(
+                    "{name} over {comm_name}, to which device {} does not belong",
+                    own.unwrap_or_default()
+                ),
+            ));
+        }
+        let (a, b, also) = sizes(n, src.elems, dst.elems);
+        let summed = name != "all_gather";
+        if a != b || !also || src.dtype != dst.dtype {
+            let have = format!(
+                "{} x {} to {} x {}",
+                src.elems,
+                src.dtype.name(),
+                dst.elems,
+                dst.dtype.name()
+            );
+            return Err(shape(format!("{name} of {have} over {comm_name}, which has {n} members")));
+        }
+        if summed && !matches!(src.dtype, DType::F32 | DType::F64) {
+            return Err(shape(format!(
+                "{name} of {}: only f32 and f64 can be summed",
+                src.dtype.name()
+            )));
+        }
+        Ok(())
+    }
+
+    fn store(&self, output: OutputId, src: BufferId, part: &Affine) -> Result<(), Complaint> {
+        let buffer = self.buffer(src)?;
+        let Some(found) = self.plan.outputs.get(output.index()) else {
+            return Err(structure(format!("output {} of {}", output.0, self.plan.outputs.len())));
+        };
+        self.affine_max(part)?;
+        match &found.kind {
+            OutputKind::Scalar
+                if buffer.elems != 1 || !matches!(buffer.dtype, DType::F32 | DType::F64) =>
+            {
+                Err(shape(format!(
+                    "{} x {} stored to the number {}",
+                    buffer.elems,
+                    buffer.dtype.name(),
+                    found.name
+                )))
+            }
+            OutputKind::Scalar => Ok(()),
+            OutputKind::Tensor { homes, .. }
+                if !homes.iter().any(|h| h.program == self.id && h.buffer == src) =>
+            {
+                Err((
+                    FaultKind::State,
+                    format!("buffer {} is not a home of output {}", buffer.name, found.name),
+                ))
+            }
+            OutputKind::Tensor { .. } => Ok(()),
+        }
+    }
+
+    /// Largest value over the devices of the program.
+    fn affine_max(&self, affine: &Affine) -> Result<u64, Complaint> {
+        if let Some((axis, _)) =
+            affine.strides.iter().find(|(axis, _)| axis.index() >= self.plan.mesh.len())
+        {
+            return Err(structure(format!("axis {} of {}", axis.0, self.plan.mesh.len())));
+        }
+        // Replicas fill a box of the mesh, so the far corner is one of them; if they do not, ask each.
+        let corner: Vec<u32> = self.extent.iter().map(|e| e.1).collect();
+        let size: u64 = self.extent.iter().map(|e| u64::from(e.1 - e.0) + 1).product();
+        if affine.strides.is_empty() || size == self.coords.len() as u64 {
+            return Ok(affine.at(&corner));
+        }
+        Ok(self.coords.iter().map(|c| affine.at(c)).max().unwrap_or(0))
+    }
+
+    fn buffer(&self, id: BufferId) -> Result<&'a Buffer, Complaint> {
+        let buffers = &self.program.buffers;
+        buffers
+            .get(id.index())
+            .ok_or_else(|| structure(format!("buffer {} of {}", id.0, buffers.len())))
+    }
+
+    fn comm(&self, id: CommId) -> Result<&'a crate::Comm, Complaint> {
+        let comms = &self.plan.comms;
+        comms
+            .get(id.index())
+            .ok_or_else(|| structure(format!("communicator {} of {}", id.0, comms.len())))
+    }
+}
+
+/// Whether a device at `coord` lies on the slice `set`.
+fn agrees(set: &[(crate::AxisId, u32)], coord: &[u32]) -> bool {
+    set.iter().all(|&(axis, c)| coord[axis.index()] == c)
+}
+
+fn structure(message: String) -> Complaint {
+    (FaultKind::Structure, message)
+}
+
+fn shape(message: String) -> Complaint {
+    (FaultKind::Shape, message)
+}
