@@ -1,1 +1,43 @@
-//! Piper's IR core: context, operations as data, types, attributes, text, verifier, diagnostics, pass manager.
+//! Piper's IR core: an MLIR-style framework.
+//!
+//! A [`Context`] holds what is shared (interned types, attributes, locations, the registered dialects); a [`Module`] holds
+//! operations in arenas of `u32` handles. Operations are declared once with [`dialect_ops!`], as data ([`OpDef`]), from
+//! which text, verification, typed views and documentation come. [`text`] reads and writes MLIR text, [`verify`] checks,
+//! [`pass`] runs pipelines.
+//!
+//! **Invariant:** this crate knows no dialect but `builtin`.
+
+#![forbid(unsafe_code)]
+
+extern crate self as piper_ir;
+
+mod attrs;
+pub mod builtin;
+mod context;
+pub mod diag;
+mod dialect_macro;
+mod entity;
+mod intern;
+mod location;
+mod module;
+mod opdef;
+pub mod pass;
+mod source;
+pub mod text;
+pub mod types;
+pub mod verify;
+
+pub use attrs::AttrData;
+pub use context::Context;
+pub use diag::{Diagnostic, Reporter, Severity};
+pub use dialect_macro::{OPERAND_SEGMENTS, RESULT_SEGMENTS, finish_segments};
+pub use entity::{Attr, Block, Loc, Name, Op, OpName, Region, Type, Value};
+pub use location::LocData;
+pub use module::{Builder, Module, OpState, Use, ValueDefinition};
+pub use opdef::{
+    Arity, AttrConstraint, AttrDef, Dialect, OpDef, ParamDef, RegionDef, Syntax, Trait,
+    TypeConstraint, ValueDef, Verify,
+};
+pub use source::{SourceFile, Sources};
+pub use text::{ParseResult, Parser, Printer, TokenKind};
+pub use types::{DYNAMIC, FloatKind, Signedness, TypeData};

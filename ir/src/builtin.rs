@@ -1,0 +1,66 @@
+//! The builtin dialect: the module, and the placeholder of values used before their definition.
+
+use crate::text::{ParseResult, Parser, Printer};
+use crate::{Dialect, Op, TokenKind};
+
+crate::dialect_ops! {
+    /// A container of functions, meshes, plans and graphs.
+    ///
+    /// The outermost operation of a file; implicit if a file has other operations at its top level.
+    ModuleOp = "builtin.module" {
+        attrs: { sym_name: optional(crate::AttrConstraint::Str) },
+        regions: { body: one },
+        traits: [IsolatedFromAbove, SymbolTable, NoTerminator, SingleBlock, GraphRegion],
+        syntax: (parse_module, print_module),
+    }
+
+    /// A value that stands for another of a different type, or for one not yet defined.
+    ///
+    /// Conversions leave these behind when two levels meet; none may be left before code is made.
+    UnrealizedConversionCast = "builtin.unrealized_conversion_cast" {
+        operands: { inputs: many(crate::TypeConstraint::Any) },
+        results: { outputs: many(crate::TypeConstraint::Any) },
+        traits: [Pure],
+        format: "($inputs^ `:` type($inputs))? `to` type($outputs) attr-dict",
+    }
+}
+
+/// The dialect.
+pub fn dialect() -> Dialect {
+    Dialect {
+        name: "builtin",
+        doc: "What every module is made of.",
+        ops: op_defs(),
+        ..Dialect::default()
+    }
+}
+
+fn parse_module(p: &mut Parser<'_>) -> ParseResult<()> {
+    if p.at(TokenKind::At) {
+        let name = p.parse_symbol_name()?;
+        let attr = p.ctx().str_attr(name.text(p.ctx()));
+        let key = p.ctx().name("sym_name");
+        p.state().attrs.push((key, attr));
+    }
+    if p.eat_keyword("attributes") {
+        let attrs = p.parse_attr_dict()?;
+        p.state().attrs.extend(attrs);
+    }
+    let region = p.parse_body(true, &[])?;
+    p.state().regions.push(region);
+    Ok(())
+}
+
+fn print_module(p: &mut Printer<'_>, op: Op) {
+    let module = p.module();
+    if module.symbol_name(op).is_some() {
+        p.text(" ");
+        p.symbol_name(op);
+    }
+    if module.all_attrs(op).iter().any(|(name, _)| name.text(p.ctx()) != "sym_name") {
+        p.text(" attributes");
+        p.attr_dict(op, &["sym_name"]);
+    }
+    p.text(" ");
+    p.region(module.regions(op)[0], false);
+}

@@ -1,0 +1,37 @@
+//! Locations: where an operation came from. Every diagnostic, device instruction and trace entry leads back to one.
+
+use crate::{Attr, Context, Loc, Name};
+
+/// The data behind a [`Loc`].
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs)]
+pub enum LocData {
+    /// Not known.
+    Unknown,
+    /// `"file":line:col`, both counted from 1; columns count bytes.
+    File { file: Name, line: u32, col: u32 },
+    /// `"name"(child)`
+    Named { name: Name, child: Loc },
+    /// `callsite(callee at caller)`
+    CallSite { callee: Loc, caller: Loc },
+    /// `fused<metadata>[...]`
+    Fused { locs: Box<[Loc]>, metadata: Option<Attr> },
+}
+
+impl Loc {
+    /// The location's data.
+    pub fn data(self, ctx: &Context) -> &LocData {
+        ctx.loc_data(self)
+    }
+
+    /// The first file position inside the location: `(file, line, column)`.
+    pub fn file_position(self, ctx: &Context) -> Option<(&str, u32, u32)> {
+        match self.data(ctx) {
+            LocData::Unknown => None,
+            LocData::File { file, line, col } => Some((file.text(ctx), *line, *col)),
+            LocData::Named { child, .. } => child.file_position(ctx),
+            LocData::CallSite { callee, .. } => callee.file_position(ctx),
+            LocData::Fused { locs, .. } => locs.iter().find_map(|loc| loc.file_position(ctx)),
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Walking a module, without recursion.
+
+use super::Module;
+use crate::{Op, Region};
+
+impl Module {
+    /// All operations under `root`, itself included, each before those in its regions, in textual order.
+    pub fn walk(&self, root: Op) -> impl Iterator<Item = Op> + '_ {
+        let mut stack = vec![root];
+        let mut started = false;
+        std::iter::from_fn(move || {
+            if !started {
+                started = true;
+                return Some(root);
+            }
+            loop {
+                let at = *stack.last()?;
+                // Down into the first operation of the first non-empty region.
+                if let Some(inner) = self.first_inner_op(at, 0) {
+                    stack.push(inner);
+                    return Some(inner);
+                }
+                // Else along, or up and along.
+                loop {
+                    let done = stack.pop()?;
+                    if done == root {
+                        return None;
+                    }
+                    if let Some(next) = self.op_after(done) {
+                        stack.push(next);
+                        return Some(next);
+                    }
+                }
+            }
+        })
+    }
+
+    /// The first operation in the regions of `op`, from region number `from` on.
+    fn first_inner_op(&self, op: Op, from: usize) -> Option<Op> {
+        self.regions(op)[from..]
+            .iter()
+            .find_map(|&region| self.blocks(region).find_map(|b| self.first_op(b)))
+    }
+
+    /// The operation after `op` under the same parent: in its block, a later block, or a later region.
+    fn op_after(&self, op: Op) -> Option<Op> {
+        if let Some(next) = self.next_op(op) {
+            return Some(next);
+        }
+        let block = self.parent_block(op)?;
+        let mut later = self.next_block(block);
+        while let Some(b) = later {
+            if let Some(first) = self.first_op(b) {
+                return Some(first);
+            }
+            later = self.next_block(b);
+        }
+        let region: Region = self.block_region(block);
+        let parent = self.region_op(region)?;
+        let at = self.regions(parent).iter().position(|&r| r == region)?;
+        self.first_inner_op(parent, at + 1)
+    }
+
+    /// The operations directly in the root's block.
+    pub fn top_level(&self) -> Vec<Op> {
+        self.ops(self.body()).collect()
+    }
+
+    /// The operation with this `sym_name` directly inside a symbol table operation.
+    pub fn lookup(&self, table: Op, name: &str) -> Option<Op> {
+        let block = self.only_block(table)?;
+        self.ops(block).find(|&op| self.symbol_name(op) == Some(name))
+    }
+
+    /// The operation with this `sym_name` in the nearest enclosing symbol table that has one.
+    pub fn lookup_nearest(&self, from: Op, name: &str) -> Option<Op> {
+        let mut at = Some(from);
+        while let Some(op) = at {
+            if self.has_trait(op, crate::Trait::SymbolTable)
+                && let Some(found) = self.lookup(op, name)
+            {
+                return Some(found);
+            }
+            at = self.parent_op(op);
+        }
+        None
+    }
+}

@@ -1,0 +1,23 @@
+//! The textual form: MLIR's text, read and written.
+//!
+//! The lexer and the recursive descent are written by hand because the grammar is open: a dialect's operations, types and
+//! attributes read themselves from the same token cursor ([`Parser`]) and write themselves to the same [`Printer`].
+
+mod format;
+mod lexer;
+mod numbers;
+mod parse_attrs;
+mod parse_ops;
+mod parse_types;
+mod parser;
+mod print_attrs;
+mod printer;
+mod ssa_names;
+
+pub use format::Format;
+pub use lexer::{LexError, Token, TokenKind};
+pub use parse_ops::{EntryArg, parse_module};
+pub use parser::{Failed, ParseResult, Parser};
+pub use print_attrs::{print_attr, print_loc, print_type};
+pub use printer::{PrintOptions, Printer, print_module, print_op};
+pub use ssa_names::OperandName;

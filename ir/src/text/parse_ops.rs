@@ -1,0 +1,463 @@
+//! Reading operations, regions and blocks.
+
+use std::sync::Arc;
+
+use super::lexer::TokenKind;
+use super::parser::{Failed, ParseResult, Parser};
+use super::ssa_names::OperandName;
+use crate::diag::did_you_mean;
+use crate::opdef::Syntax;
+use crate::{
+    Block, Context, Loc, Module, Op, OpName, OpState, Region, Reporter, SourceFile, Trait, Type,
+    Value,
+};
+
+/// Reads a source into a module. What is wrong goes to `reporter`; reading goes on at the next operation after an error,
+/// so that all errors are found. The module is returned only if there was none.
+pub fn parse_module(
+    ctx: &Arc<Context>,
+    source: &SourceFile,
+    reporter: &mut Reporter<'_>,
+) -> Option<Module> {
+    let mut parser = Parser::new(ctx, source, Module::new(Arc::clone(ctx)));
+    parser.top_level();
+    let Parser { mut module, reporter: mut found, .. } = parser;
+    let failed = found.error_count() > 0;
+    for diagnostic in found.take() {
+        reporter.report(diagnostic);
+    }
+    if failed {
+        return None;
+    }
+    // A file that is one module is that module, not a module in a module.
+    if let [only] = module.top_level()[..]
+        && module.name_text(only) == "builtin.module"
+    {
+        module.detach(only);
+        module.set_root(only);
+    }
+    Some(module)
+}
+
+/// Results as written before `=`: name, number of values, offset.
+type ResultNames<'p> = Vec<(&'p str, u32, u32)>;
+
+/// An argument of a region's entry block as written by custom syntax.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs)]
+pub struct EntryArg<'p> {
+    pub name: OperandName<'p>,
+    pub ty: Type,
+}
+
+impl<'p> Parser<'p> {
+    fn top_level(&mut self) {
+        let body = self.module.body();
+        while !self.at(TokenKind::Eof) {
+            let parsed = match self.tok.kind {
+                TokenKind::Hash | TokenKind::Bang => self.alias_definition(),
+                TokenKind::MetadataBegin => Err(self.unsupported(
+                    "file metadata ({-# ... #-})",
+                    "inline the resources as dense<...> attributes",
+                )),
+                TokenKind::RBrace => Err(self.expected("an operation")),
+                _ => self.operation(body),
+            };
+            if parsed.is_err() {
+                if self.at(TokenKind::RBrace) {
+                    self.advance();
+                }
+                self.synchronise();
+            }
+        }
+        // Failure is already reported.
+        let _ = self.finish_names();
+    }
+
+    fn alias_definition(&mut self) -> ParseResult<()> {
+        let token = self.advance();
+        let name = &self.text(token)[1..];
+        if name.contains('.') {
+            return Err(self.error_at(token.start, "alias names may not contain '.'"));
+        }
+        self.expect(TokenKind::Equal, "'=' in an alias definition")?;
+        let fresh = if token.kind == TokenKind::Hash {
+            let attr = self.parse_attribute()?;
+            self.attr_aliases.insert(name, attr).is_none()
+        } else {
+            let ty = self.parse_type()?;
+            self.type_aliases.insert(name, ty).is_none()
+        };
+        if fresh {
+            Ok(())
+        } else {
+            Err(self.error_at(token.start, format!("redefinition of alias '{name}'")))
+        }
+    }
+
+    /// Skips to where the next operation can begin: the first token of a line outside the brackets opened meanwhile, or a closing brace.
+    fn synchronise(&mut self) {
+        let mut depth = 0usize;
+        loop {
+            match self.tok.kind {
+                TokenKind::Eof => return,
+                TokenKind::LBrace => depth += 1,
+                TokenKind::RBrace if depth == 0 => return,
+                TokenKind::RBrace => depth -= 1,
+                TokenKind::Percent | TokenKind::String | TokenKind::BareId | TokenKind::Caret
+                    if depth == 0 && self.tok.first_of_line =>
+                {
+                    return;
+                }
+                _ => {}
+            }
+            self.advance();
+        }
+    }
+
+    /// Reads operations into `block` until `}` or a block label.
+    fn operations(&mut self, block: Block) -> ParseResult<()> {
+        let mut result = Ok(());
+        loop {
+            match self.tok.kind {
+                TokenKind::RBrace | TokenKind::Caret => return result,
+                TokenKind::Eof => return Err(self.expected("'}' at the end of a region")),
+                _ => {}
+            }
+            let before = self.tok.start;
+            if self.operation(block).is_err() {
+                result = Err(Failed);
+                if self.tok.start == before {
+                    self.advance();
+                }
+                self.synchronise();
+            }
+        }
+    }
+
+    fn operation(&mut self, block: Block) -> ParseResult<()> {
+        let names = self.result_names()?;
+        match self.operation_body(&names) {
+            Ok(op) => {
+                self.module.append(block, op);
+                let mut first = 0;
+                for &(name, count, offset) in &names {
+                    let value = self.module.result(op, first);
+                    self.define(name, offset, value, count)?;
+                    first += count as usize;
+                }
+                Ok(())
+            }
+            Err(Failed) => {
+                self.poison(&names);
+                Err(Failed)
+            }
+        }
+    }
+
+    fn result_names(&mut self) -> ParseResult<ResultNames<'p>> {
+        let mut names = Vec::new();
+        if !self.at(TokenKind::Percent) {
+            return Ok(names);
+        }
+        loop {
+            let token = self.expect(TokenKind::Percent, "a result name (%name)")?;
+            let mut count = 1;
+            if self.eat(TokenKind::Colon) {
+                let at = self.tok.start;
+                count = self.parse_integer()?;
+                if count < 1 {
+                    return Err(
+                        self.error_at(at, "expected named operation to have at least 1 result")
+                    );
+                }
+            }
+            names.push((self.text(token), u32::try_from(count).unwrap_or(u32::MAX), token.start));
+            if !self.eat(TokenKind::Comma) {
+                break;
+            }
+        }
+        self.expect(TokenKind::Equal, "'=' after the result names")?;
+        Ok(names)
+    }
+
+    fn operation_body(&mut self, names: &ResultNames<'p>) -> ParseResult<Op> {
+        let start = self.tok.start;
+        let (generic, name) = match self.tok.kind {
+            TokenKind::String => (true, self.parse_string()?),
+            TokenKind::BareId => {
+                (false, custom_name(self.parse_keyword("an operation name")?).to_owned())
+            }
+            _ => return Err(self.expected("an operation name")),
+        };
+        let op_name = self.ctx.op_name(&name);
+        let Some(def) = op_name.def(self.ctx) else {
+            self.check_unregistered(&name, start, generic)?;
+            let outer = self.enter(op_name, start);
+            let parsed = self.generic_body();
+            return self.finish_operation(parsed, outer, names, start);
+        };
+        let outer = self.enter(op_name, start);
+        let parsed = if generic {
+            self.generic_body()
+        } else {
+            match &def.syntax {
+                Syntax::Generic => {
+                    self.report_at(start, format!("'{name}' has no custom form"))
+                        .hint(format!("write it in the generic form: \"{name}\"(...)"));
+                    Err(Failed)
+                }
+                Syntax::Declarative(format) => format.parse(self, def),
+                Syntax::Custom { parse, .. } => parse(self),
+            }
+        };
+        self.finish_operation(parsed, outer, names, start)
+    }
+
+    /// Begins the state of an operation and returns that of the one around it.
+    fn enter(&mut self, name: OpName, start: u32) -> OpState {
+        let loc = self.loc_at(start);
+        std::mem::replace(&mut self.state, OpState::new(name, loc))
+    }
+
+    fn check_unregistered(&mut self, name: &str, start: u32, generic: bool) -> ParseResult<()> {
+        let (dialect, op) = name.split_once('.').unwrap_or(("", name));
+        let known = self.ctx.dialects().iter().find(|d| d.name == dialect);
+        if generic && known.is_none() && self.ctx.allow_unregistered {
+            return Ok(());
+        }
+        let (message, hint) = match known {
+            Some(known) => {
+                let close = did_you_mean(op, known.ops.iter().filter_map(|def| def.name.strip_prefix(dialect)?.strip_prefix('.')));
+                (format!("dialect '{dialect}' has no operation '{name}'"), close.map(|c| format!("did you mean '{dialect}.{c}'?")))
+            }
+            None if self.ctx.allow_unregistered => {
+                (format!("custom form of unregistered operation '{name}'"), Some("unregistered operations are read in the generic form only: \"dialect.op\"(...)".into()))
+            }
+            None if dialect.is_empty() => (format!("expected an operation, found '{name}'"), Some("operations are written dialect.op".into())),
+            None => {
+                let close = did_you_mean(dialect, self.ctx.dialects().iter().map(|d| d.name));
+                let hint = close.map_or_else(
+                    || "pass --allow-unregistered-dialect to accept operations of unknown dialects".to_owned(),
+                    |c| format!("did you mean '{c}.{op}'?"),
+                );
+                (format!("unknown dialect '{dialect}' of operation '{name}'"), Some(hint))
+            }
+        };
+        self.report_at(start, message).hint = hint;
+        Err(Failed)
+    }
+
+    /// Creates the operation that was read and restores the state of the one around it.
+    fn finish_operation(
+        &mut self,
+        parsed: ParseResult<()>,
+        outer: OpState,
+        names: &ResultNames<'p>,
+        start: u32,
+    ) -> ParseResult<Op> {
+        let parsed = parsed.and_then(|()| self.trailing_location());
+        let state = std::mem::replace(&mut self.state, outer);
+        parsed?;
+        let named: u64 = names.iter().map(|(_, count, _)| u64::from(*count)).sum();
+        let (results, name) = (state.result_types.len(), state.name.text(self.ctx));
+        if !names.is_empty() && named != results as u64 {
+            return Err(self.error_at(
+                names[0].2,
+                format!("'{name}' has {results} result(s), but {named} name(s) are given"),
+            ));
+        }
+        for (count, limit, what) in [
+            (state.operands.len(), 65_535, "operands"),
+            (results, 65_535, "results"),
+            (state.successors.len(), 255, "successors"),
+            (state.regions.len(), 255, "regions"),
+            (state.attrs.len(), 30_000, "attributes"),
+        ] {
+            if count > limit {
+                return Err(self.error_at(
+                    start,
+                    format!("'{name}' has {count} {what}; at most {limit} are supported"),
+                ));
+            }
+        }
+        Ok(self.module.create(state))
+    }
+
+    fn trailing_location(&mut self) -> ParseResult<()> {
+        if self.at_keyword("loc") {
+            self.state.loc = self.parse_location()?;
+        }
+        Ok(())
+    }
+
+    /// `(operands) [successors] <{properties}> ({regions}) {attributes} : (types) -> types`, the name already taken.
+    fn generic_body(&mut self) -> ParseResult<()> {
+        self.expect(TokenKind::LParen, "'(' and the operands")?;
+        let mut operands = Vec::new();
+        self.comma_list(TokenKind::RParen, "',' or ')'", |p| {
+            operands.push(p.parse_operand()?);
+            Ok(())
+        })?;
+        if self.eat(TokenKind::LSquare) {
+            self.comma_list(TokenKind::RSquare, "',' or ']'", |p| {
+                let block = p.parse_successor()?;
+                p.state.successors.push(block);
+                Ok(())
+            })?;
+        }
+        if self.at(TokenKind::Less) {
+            self.advance();
+            let at = self.tok.start;
+            if !self.at(TokenKind::LBrace) {
+                return Err(
+                    self.error_at(at, "properties that are not a dictionary are not supported")
+                );
+            }
+            let entries = self.parse_attr_dict()?;
+            self.expect(TokenKind::Greater, "'>' after the properties")?;
+            self.state.attrs.extend(entries);
+        }
+        if self.eat(TokenKind::LParen) {
+            self.comma_list(TokenKind::RParen, "',' or ')'", |p| {
+                let region = p.parse_region(false, &[])?;
+                p.state.regions.push(region);
+                Ok(())
+            })?;
+        }
+        let at = self.tok.start;
+        for (key, attr) in self.parse_optional_attr_dict()? {
+            if self.state.attrs.iter().any(|(k, _)| *k == key) {
+                return Err(
+                    self.error_at(at, format!("attribute '{}' is given twice", key.text(self.ctx)))
+                );
+            }
+            self.state.attrs.push((key, attr));
+        }
+        self.expect(TokenKind::Colon, "':' and the operation's type")?;
+        let at = self.tok.start;
+        let ty = self.nested(Self::function_type)?;
+        let (inputs, results) = ty.as_function(self.ctx).expect("just read as a function type");
+        if inputs.len() != operands.len() {
+            return Err(self.error_at(
+                at,
+                format!("expected {} operand type(s), found {}", operands.len(), inputs.len()),
+            ));
+        }
+        for (&operand, &ty) in operands.iter().zip(inputs) {
+            let value = self.resolve(operand, ty)?;
+            self.state.operands.push(value);
+        }
+        self.state.result_types.extend(results);
+        Ok(())
+    }
+
+    /// Reads `^name`.
+    pub fn parse_successor(&mut self) -> ParseResult<Block> {
+        let token = self.expect(TokenKind::Caret, "a block name (^name)")?;
+        if self.names.blocks.is_empty() {
+            return Err(self.error_at(token.start, "a successor outside any region"));
+        }
+        let name = self.text(token);
+        Ok(self.block_named(name, token.start))
+    }
+
+    /// Reads `%name: type`.
+    pub fn parse_entry_arg(&mut self) -> ParseResult<EntryArg<'p>> {
+        let name = self.parse_operand()?;
+        self.expect(TokenKind::Colon, "':' and the argument's type")?;
+        Ok(EntryArg { name, ty: self.parse_type()? })
+    }
+
+    /// Reads `{...}`. With `entry` arguments the entry block has these and no label. An isolated region sees no names from outside.
+    pub fn parse_region(&mut self, isolated: bool, entry: &[EntryArg<'p>]) -> ParseResult<Region> {
+        // Regions nest as deep as the text says.
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || self.region_in_scope(isolated, entry))
+    }
+
+    /// As [`parse_region`](Self::parse_region), and the region has a block even if it is empty.
+    pub fn parse_body(&mut self, isolated: bool, entry: &[EntryArg<'p>]) -> ParseResult<Region> {
+        let region = self.parse_region(isolated, entry)?;
+        if self.module.first_block(region).is_none() {
+            self.module.add_block(region);
+        }
+        Ok(region)
+    }
+
+    fn region_in_scope(&mut self, isolated: bool, entry: &[EntryArg<'p>]) -> ParseResult<Region> {
+        self.expect(TokenKind::LBrace, "'{' and a region")?;
+        self.open_scope(isolated);
+        let region = self.module.create_region();
+        let result = self.blocks(region, entry);
+        let closed = self.close_scope(isolated);
+        result?;
+        closed?;
+        Ok(region)
+    }
+
+    fn blocks(&mut self, region: Region, entry: &[EntryArg<'p>]) -> ParseResult<()> {
+        let mut result = Ok(());
+        if !entry.is_empty() || !matches!(self.tok.kind, TokenKind::Caret | TokenKind::RBrace) {
+            let block = self.module.add_block(region);
+            for arg in entry {
+                let value = self.module.add_arg(block, arg.ty);
+                self.define(arg.name.name, arg.name.offset, value, 1)?;
+            }
+            result = self.operations(block);
+        }
+        while self.at(TokenKind::Caret) {
+            let label = self.advance();
+            let block = self.define_block(self.text(label), label.start)?;
+            self.module.append_block(region, block);
+            if self.eat(TokenKind::LParen) {
+                self.comma_list(TokenKind::RParen, "',' or ')'", |p| {
+                    let arg = p.parse_entry_arg()?;
+                    if p.at_keyword("loc") {
+                        p.parse_location()?;
+                    }
+                    let value = p.module.add_arg(block, arg.ty);
+                    p.define(arg.name.name, arg.name.offset, value, 1)
+                })?;
+            }
+            self.expect(TokenKind::Colon, "':' after the block label")?;
+            result = self.operations(block).and(result);
+        }
+        self.expect(TokenKind::RBrace, "'}' at the end of a region")?;
+        result
+    }
+
+    /// Resolves operands against types, one each; `offset` is where a mismatch is reported.
+    pub fn resolve_all(
+        &mut self,
+        operands: &[OperandName<'p>],
+        types: &[Type],
+        offset: u32,
+    ) -> ParseResult<Vec<Value>> {
+        if operands.len() != types.len() {
+            return Err(self.error_at(
+                offset,
+                format!("{} operand(s) but {} type(s)", operands.len(), types.len()),
+            ));
+        }
+        operands.iter().zip(types).map(|(operand, ty)| self.resolve(*operand, *ty)).collect()
+    }
+
+    /// The location an operation read from here on gets.
+    pub fn state_loc(&self) -> Loc {
+        self.state.loc
+    }
+
+    /// Whether the operation being read has a trait.
+    pub fn state_has(&self, wanted: Trait) -> bool {
+        self.state.name.def(self.ctx).is_some_and(|def| def.has(wanted))
+    }
+}
+
+/// MLIR lets these two be written without their dialect.
+fn custom_name(text: &str) -> &str {
+    match text {
+        "module" => "builtin.module",
+        "return" => "func.return",
+        _ => text,
+    }
+}

@@ -1,0 +1,289 @@
+//! Reading types.
+
+use super::lexer::{Lexer, TokenKind};
+use super::parser::{Failed, ParseResult, Parser};
+use crate::types::{DYNAMIC, FloatKind, Signedness, TypeData};
+use crate::{Attr, Type};
+
+impl<'p> Parser<'p> {
+    /// Reads a type.
+    pub fn parse_type(&mut self) -> ParseResult<Type> {
+        match self.parse_optional_type()? {
+            Some(ty) => Ok(ty),
+            None => Err(self.expected("a type")),
+        }
+    }
+
+    /// Reads a type if the next token begins one.
+    pub fn parse_optional_type(&mut self) -> ParseResult<Option<Type>> {
+        match self.tok.kind {
+            TokenKind::LParen => self.nested(Self::function_type).map(Some),
+            TokenKind::Bang => self.nested(Self::dialect_type).map(Some),
+            TokenKind::BareId => {
+                let token = self.tok;
+                let text = self.text(token);
+                if let Some(simple) = self.simple_type(text)? {
+                    self.advance();
+                    return Ok(Some(simple));
+                }
+                match text {
+                    "tensor" | "memref" | "vector" | "complex" | "tuple" => {
+                        self.advance();
+                        self.nested(|p| p.composite_type(text)).map(Some)
+                    }
+                    _ => Ok(None),
+                }
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn simple_type(&mut self, text: &str) -> ParseResult<Option<Type>> {
+        let ctx = self.ctx;
+        if let Some(kind) = FloatKind::from_spelling(text) {
+            return Ok(Some(ctx.ty(TypeData::Float(kind))));
+        }
+        let (signedness, digits) = match text.as_bytes() {
+            [b'i', b'0'..=b'9', ..] => (Signedness::Signless, &text[1..]),
+            [b's', b'i', b'0'..=b'9', ..] => (Signedness::Signed, &text[2..]),
+            [b'u', b'i', b'0'..=b'9', ..] => (Signedness::Unsigned, &text[2..]),
+            _ => {
+                return Ok(match text {
+                    "index" => Some(ctx.index()),
+                    "none" => Some(ctx.none()),
+                    _ => None,
+                });
+            }
+        };
+        if !digits.bytes().all(|b| b.is_ascii_digit()) {
+            return Ok(None);
+        }
+        match digits.parse::<u32>() {
+            Ok(width) if width < 1 << 24 => {
+                Ok(Some(ctx.ty(TypeData::Integer { width, signedness })))
+            }
+            _ => Err(self.error("integer bitwidth is limited to 16777215 bits")),
+        }
+    }
+
+    /// `(a, b) -> c` or `(a, b) -> (c, d)`
+    pub(super) fn function_type(&mut self) -> ParseResult<Type> {
+        let inputs = self.parse_type_list()?;
+        self.expect(TokenKind::Arrow, "'->' in a function type")?;
+        let results = self.parse_function_results()?;
+        Ok(self.ctx.function(&inputs, &results))
+    }
+
+    /// Reads `(a, b)`.
+    pub fn parse_type_list(&mut self) -> ParseResult<Vec<Type>> {
+        self.expect(TokenKind::LParen, "'('")?;
+        let mut types = Vec::new();
+        self.comma_list(TokenKind::RParen, "',' or ')'", |p| {
+            types.push(p.parse_type()?);
+            Ok(())
+        })?;
+        Ok(types)
+    }
+
+    /// Reads what stands after `->`: one type without parentheses, or a list.
+    pub fn parse_function_results(&mut self) -> ParseResult<Vec<Type>> {
+        if !self.at(TokenKind::LParen) {
+            return Ok(vec![self.parse_type()?]);
+        }
+        self.parse_type_list()
+    }
+
+    fn dialect_type(&mut self) -> ParseResult<Type> {
+        let token = self.advance();
+        let text = &self.text(token)[1..];
+        if !text.contains('.') && !(self.at(TokenKind::Less) && self.tok.start == token.end) {
+            return match self.type_aliases.get(text) {
+                Some(ty) => Ok(*ty),
+                None => Err(self.error_at(token.start, format!("undefined type alias '!{text}'"))),
+            };
+        }
+        let name = self.ctx.name(text);
+        if let Some(def) = self.ctx.type_def(name) {
+            let params = (def.parse)(self)?;
+            return Ok(self.ctx.ty(TypeData::Dialect { name, params: params.into() }));
+        }
+        let (dialect, body) = self.opaque_symbol(token.start, token.end, "type")?;
+        Ok(self.ctx.ty(TypeData::Opaque { dialect: self.ctx.name(dialect), body: body.into() }))
+    }
+
+    /// The dialect and the rest of `!dialect.name<body>` or `#dialect<body>`, kept byte for byte. `end` is where the sigil's token ends.
+    pub(super) fn opaque_symbol(
+        &mut self,
+        start: u32,
+        end: u32,
+        what: &str,
+    ) -> ParseResult<(&'p str, &'p str)> {
+        let text = &self.source.text[start as usize + 1..end as usize];
+        let dialect = text.split('.').next().unwrap_or(text);
+        if self.ctx.has_dialect(dialect) && dialect != "builtin" {
+            return Err(self.error_at(start, format!("dialect '{dialect}' has no {what} '{text}'")));
+        }
+        if !self.ctx.allow_unregistered {
+            let sigil = if what == "type" { '!' } else { '#' };
+            self.report_at(start, format!("unknown dialect '{dialect}' of {what} '{sigil}{text}'"))
+                .hint("pass --allow-unregistered-dialect to accept it unread");
+            return Err(Failed);
+        }
+        let mut stop = end as usize;
+        if self.source.text.as_bytes().get(stop) == Some(&b'<') {
+            stop = self.balanced_end(stop)?;
+            self.jump(stop);
+        }
+        Ok((dialect, &self.source.text[start as usize + 1 + dialect.len()..stop]))
+    }
+
+    /// Where the bracket that opens at `from` closes. Strings and `->` are the only things looked into.
+    fn balanced_end(&mut self, from: usize) -> ParseResult<usize> {
+        let source: &'p str = &self.source.text;
+        let bytes = source.as_bytes();
+        let (mut open, mut at) = (Vec::new(), from);
+        while let Some(&b) = bytes.get(at) {
+            match b {
+                b'<' | b'(' | b'[' | b'{' => open.push(b),
+                b'>' | b')' | b']' | b'}' => {
+                    let matching = matches!(
+                        (open.pop(), b),
+                        (Some(b'<'), b'>')
+                            | (Some(b'('), b')')
+                            | (Some(b'['), b']')
+                            | (Some(b'{'), b'}')
+                    );
+                    if !matching {
+                        return Err(self.error_at(
+                            at as u32,
+                            format!("unbalanced '{}' in a dialect symbol's body", b as char),
+                        ));
+                    }
+                    if open.is_empty() {
+                        return Ok(at + 1);
+                    }
+                }
+                b'-' if bytes.get(at + 1) == Some(&b'>') => at += 1,
+                b'"' => {
+                    let mut lexer = Lexer::new(source);
+                    lexer.at = at;
+                    let token = lexer.next();
+                    if let TokenKind::Error(error) = token.kind {
+                        return Err(self.error_at(token.start, error.message()));
+                    }
+                    at = token.end as usize - 1;
+                }
+                0 => return Err(self.error_at(at as u32, "NUL byte in the text")),
+                _ => {}
+            }
+            at += 1;
+        }
+        Err(self.error_at(from as u32, "'<' is not closed before the end of the file"))
+    }
+
+    fn composite_type(&mut self, what: &str) -> ParseResult<Type> {
+        self.expect(TokenKind::Less, "'<'")?;
+        let data = match what {
+            "complex" => {
+                let at = self.tok.start;
+                let element = self.parse_type()?;
+                if !matches!(element.data(self.ctx), TypeData::Float(_) | TypeData::Integer { .. })
+                {
+                    return Err(
+                        self.error_at(at, "a complex type has integer or floating-point elements")
+                    );
+                }
+                TypeData::Complex(element)
+            }
+            "tuple" => {
+                let mut types = Vec::new();
+                self.comma_list(TokenKind::Greater, "',' or '>'", |p| {
+                    types.push(p.parse_type()?);
+                    Ok(())
+                })?;
+                return Ok(self.ctx.ty(TypeData::Tuple(types.into())));
+            }
+            "tensor" if self.at(TokenKind::Star) => {
+                self.advance();
+                let token = self.tok;
+                if token.kind != TokenKind::BareId || !self.text(token).starts_with('x') {
+                    return Err(self.expected("'x' after '*'"));
+                }
+                self.jump(token.start as usize + 1);
+                TypeData::UnrankedTensor { element: self.parse_type()? }
+            }
+            _ => {
+                let shape = self.dimension_list(what != "vector")?;
+                let at = self.tok.start;
+                let element = self.parse_type()?;
+                if matches!(
+                    element.data(self.ctx),
+                    TypeData::Tensor { .. }
+                        | TypeData::Function { .. }
+                        | TypeData::Tuple(_)
+                        | TypeData::None
+                ) {
+                    let text = element.display(self.ctx);
+                    return Err(
+                        self.error_at(at, format!("{text} cannot be an element of a {what}"))
+                    );
+                }
+                let mut extra: [Option<Attr>; 2] = [None, None];
+                let allowed = match what {
+                    "tensor" => 1,
+                    "memref" => 2,
+                    _ => 0,
+                };
+                for slot in extra.iter_mut().take(allowed) {
+                    if self.eat(TokenKind::Comma) {
+                        *slot = Some(self.parse_attribute()?);
+                    }
+                }
+                match what {
+                    "tensor" => {
+                        TypeData::Tensor { shape: shape.into(), element, encoding: extra[0] }
+                    }
+                    "memref" => TypeData::MemRef {
+                        shape: shape.into(),
+                        element,
+                        layout: extra[0],
+                        space: extra[1],
+                    },
+                    _ => TypeData::Vector { shape: shape.into(), element },
+                }
+            }
+        };
+        self.expect(TokenKind::Greater, "'>'")?;
+        Ok(self.ctx.ty(data))
+    }
+
+    /// Reads `4x?x` up to the element type. `4xf32` lexes as `4` and `xf32`, and `0xf32` as one hexadecimal number, so this goes by bytes.
+    pub(super) fn dimension_list(&mut self, allow_dynamic: bool) -> ParseResult<Vec<i64>> {
+        let mut shape = Vec::new();
+        loop {
+            let token = self.tok;
+            let size = match token.kind {
+                TokenKind::Integer => {
+                    let text = self.text(token);
+                    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+                    let Some(size) = text[..digits].parse::<i64>().ok() else {
+                        return Err(self.error("dimension does not fit 64 bits"));
+                    };
+                    self.jump(token.start as usize + digits);
+                    size
+                }
+                TokenKind::Question if allow_dynamic => {
+                    self.advance();
+                    DYNAMIC
+                }
+                _ => return Ok(shape),
+            };
+            let x = self.tok;
+            if x.kind != TokenKind::BareId || !self.text(x).starts_with('x') {
+                return Err(self.expected("'x' between dimensions"));
+            }
+            self.jump(x.start as usize + 1);
+            shape.push(size);
+        }
+    }
+}

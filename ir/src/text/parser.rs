@@ -1,0 +1,272 @@
+//! The token cursor that the core grammar and every dialect's custom syntax read from.
+
+use super::lexer::{Lexer, Token, TokenKind};
+use super::ssa_names::Names;
+use crate::diag::{Diagnostic, Reporter};
+use crate::{Attr, Context, Loc, Module, Name, OpState, SourceFile};
+
+/// A parse failed; the error is already reported.
+#[derive(Clone, Copy, Debug)]
+pub struct Failed;
+
+/// The result of a parse.
+pub type ParseResult<T> = Result<T, Failed>;
+
+/// Nesting of types and attributes beyond this is refused.
+const MAX_NESTING: u32 = 256;
+
+/// Reads `.pir` text into a module. Dialect syntax gets it positioned after the operation's (or type's, or attribute's) name.
+pub struct Parser<'p> {
+    pub(super) ctx: &'p Context,
+    pub(super) source: &'p SourceFile,
+    pub(super) lexer: Lexer<'p>,
+    pub(super) tok: Token,
+    pub(super) module: Module,
+    pub(super) reporter: Reporter<'p>,
+    pub(super) names: Names<'p>,
+    /// The operation being read, innermost.
+    pub(super) state: OpState,
+    pub(super) attr_aliases: rustc_hash::FxHashMap<&'p str, Attr>,
+    pub(super) type_aliases: rustc_hash::FxHashMap<&'p str, crate::Type>,
+    pub(super) nesting: u32,
+    pub(super) file_name: Name,
+}
+
+impl<'p> Parser<'p> {
+    pub(super) fn new(ctx: &'p Context, source: &'p SourceFile, module: Module) -> Self {
+        let mut lexer = Lexer::new(&source.text);
+        let tok = lexer.next();
+        let state = OpState::new(ctx.op_name("builtin.module"), ctx.unknown_loc());
+        let file_name = ctx.name(&source.name);
+        Self {
+            ctx,
+            source,
+            lexer,
+            tok,
+            module,
+            reporter: Reporter::new(ctx),
+            names: Names::default(),
+            state,
+            attr_aliases: Default::default(),
+            type_aliases: Default::default(),
+            nesting: 0,
+            file_name,
+        }
+    }
+
+    /// The context.
+    pub fn ctx(&self) -> &'p Context {
+        self.ctx
+    }
+
+    /// The module that is being filled.
+    pub fn module(&mut self) -> &mut Module {
+        &mut self.module
+    }
+
+    /// The operation being read; custom syntax adds its operands, attributes and result types here.
+    pub fn state(&mut self) -> &mut OpState {
+        &mut self.state
+    }
+
+    /// The next token.
+    pub fn token(&self) -> Token {
+        self.tok
+    }
+
+    /// Whether the next token is of this kind.
+    pub fn at(&self, kind: TokenKind) -> bool {
+        self.tok.kind == kind
+    }
+
+    /// The text of a token.
+    pub fn text(&self, token: Token) -> &'p str {
+        &self.source.text[token.start as usize..token.end as usize]
+    }
+
+    /// The location of a byte offset.
+    pub fn loc_at(&self, offset: u32) -> Loc {
+        let (line, col) = self.source.line_col(offset);
+        self.ctx.loc(crate::LocData::File { file: self.file_name, line, col })
+    }
+
+    /// The location of the next token.
+    pub fn loc(&self) -> Loc {
+        self.loc_at(self.tok.start)
+    }
+
+    /// Takes the next token.
+    pub fn advance(&mut self) -> Token {
+        let taken = self.tok;
+        self.tok = self.lexer.next();
+        taken
+    }
+
+    /// Continues reading at a byte offset.
+    pub(super) fn jump(&mut self, offset: usize) {
+        self.lexer.at = offset;
+        self.tok = self.lexer.next();
+    }
+
+    /// Reports an error at the next token.
+    pub fn error(&mut self, message: impl Into<String>) -> Failed {
+        let start = self.tok.start;
+        self.error_at(start, message)
+    }
+
+    /// Reports an error at a byte offset.
+    pub fn error_at(&mut self, offset: u32, message: impl Into<String>) -> Failed {
+        self.report_at(offset, message);
+        Failed
+    }
+
+    /// Reports an error at a byte offset, to be extended by notes and a hint.
+    pub fn report_at(&mut self, offset: u32, message: impl Into<String>) -> &mut Diagnostic {
+        let loc = self.loc_at(offset);
+        self.reporter.error(loc, message)
+    }
+
+    /// Reports what was expected in place of the next token.
+    pub fn expected(&mut self, what: &str) -> Failed {
+        let message = match self.tok.kind {
+            TokenKind::Error(error) => error.message().to_owned(),
+            TokenKind::Eof => format!("expected {what}, found the end of the file"),
+            _ => format!("expected {what}, found '{}'", self.text(self.tok)),
+        };
+        let start = match self.tok.kind {
+            TokenKind::Error(super::LexError::BadEscape) => self.tok.end - 1,
+            _ => self.tok.start,
+        };
+        self.error_at(start, message)
+    }
+
+    /// Takes the next token if it is of this kind.
+    pub fn eat(&mut self, kind: TokenKind) -> bool {
+        let found = self.tok.kind == kind;
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    /// Takes the next token, which must be of this kind; `what` describes it.
+    pub fn expect(&mut self, kind: TokenKind, what: &str) -> ParseResult<Token> {
+        if self.tok.kind == kind { Ok(self.advance()) } else { Err(self.expected(what)) }
+    }
+
+    /// Whether the next token is this word.
+    pub fn at_keyword(&self, word: &str) -> bool {
+        self.tok.kind == TokenKind::BareId && self.text(self.tok) == word
+    }
+
+    /// Takes the next token if it is this word.
+    pub fn eat_keyword(&mut self, word: &str) -> bool {
+        let found = self.at_keyword(word);
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    /// Takes the next token, which must be this word.
+    pub fn expect_keyword(&mut self, word: &str) -> ParseResult<()> {
+        if self.eat_keyword(word) { Ok(()) } else { Err(self.expected(&format!("'{word}'"))) }
+    }
+
+    /// Takes a word; `what` describes it.
+    pub fn parse_keyword(&mut self, what: &str) -> ParseResult<&'p str> {
+        let token = self.expect(TokenKind::BareId, what)?;
+        Ok(self.text(token))
+    }
+
+    /// Takes `@name` and returns the name.
+    pub fn parse_symbol_name(&mut self) -> ParseResult<Name> {
+        let token = self.expect(TokenKind::At, "a symbol name (@name)")?;
+        Ok(self.symbol_of(token))
+    }
+
+    pub(super) fn symbol_of(&mut self, token: Token) -> Name {
+        let text = &self.text(token)[1..];
+        if text.starts_with('"') { self.ctx.name(&unescape(text)) } else { self.ctx.name(text) }
+    }
+
+    /// Takes a string and returns its value.
+    pub fn parse_string(&mut self) -> ParseResult<String> {
+        let token = self.expect(TokenKind::String, "a string")?;
+        Ok(unescape(self.text(token)))
+    }
+
+    /// Takes an integer that fits `i64`, with an optional minus sign.
+    pub fn parse_integer(&mut self) -> ParseResult<i64> {
+        let start = self.tok.start;
+        let negative = self.eat(TokenKind::Minus);
+        let token = self.expect(TokenKind::Integer, "an integer")?;
+        let value =
+            super::numbers::parse_int(self.text(token)).map(|v| if negative { -v } else { v });
+        value
+            .and_then(|v| i64::try_from(v).ok())
+            .ok_or_else(|| self.error_at(start, "integer does not fit 64 bits"))
+    }
+
+    /// Reads items separated by commas up to `close`, which is taken. The opening token is already taken.
+    pub fn comma_list(
+        &mut self,
+        close: TokenKind,
+        what: &str,
+        mut item: impl FnMut(&mut Self) -> ParseResult<()>,
+    ) -> ParseResult<()> {
+        if self.eat(close) {
+            return Ok(());
+        }
+        loop {
+            item(self)?;
+            if !self.eat(TokenKind::Comma) {
+                self.expect(close, what)?;
+                return Ok(());
+            }
+        }
+    }
+
+    /// Runs a nested parse of types or attributes, refusing absurd depth.
+    pub(super) fn nested<T>(
+        &mut self,
+        parse: impl FnOnce(&mut Self) -> ParseResult<T>,
+    ) -> ParseResult<T> {
+        if self.nesting >= MAX_NESTING {
+            return Err(
+                self.error(format!("types and attributes are nested more than {MAX_NESTING} deep"))
+            );
+        }
+        self.nesting += 1;
+        let result = parse(self);
+        self.nesting -= 1;
+        result
+    }
+}
+
+/// The value of a string token, which the lexer has found to be well formed.
+pub(super) fn unescape(token: &str) -> String {
+    let body = &token.as_bytes()[1..token.len() - 1];
+    let mut out = Vec::with_capacity(body.len());
+    let mut i = 0;
+    while i < body.len() {
+        if body[i] != b'\\' {
+            out.push(body[i]);
+            i += 1;
+            continue;
+        }
+        let digit = |b: u8| (b as char).to_digit(16).unwrap_or(0) as u8;
+        match body[i + 1] {
+            b'n' => out.push(b'\n'),
+            b't' => out.push(b'\t'),
+            c @ (b'"' | b'\\') => out.push(c),
+            high => {
+                out.push(digit(high) << 4 | digit(body[i + 2]));
+                i += 1;
+            }
+        }
+        i += 2;
+    }
+    // Strings are text here; bytes that are not UTF-8 are kept readable rather than refused.
+    String::from_utf8(out).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned())
+}
