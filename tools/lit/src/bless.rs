@@ -39,7 +39,8 @@ impl Blesser {
 
     /// Whether this check file and one of these prefixes have a block to generate.
     pub(crate) fn is_for(&self, check_file: &Path, prefixes: &[String]) -> bool {
-        let same = check_file == self.path || fs::canonicalize(check_file).is_ok_and(|p| p == self.path);
+        let same =
+            check_file == self.path || fs::canonicalize(check_file).is_ok_and(|p| p == self.path);
         same && prefixes.iter().any(|p| marker_line(&self.text, p).is_some())
     }
 
@@ -48,16 +49,21 @@ impl Blesser {
     /// # Errors
     /// A message when there is nothing to expect.
     pub(crate) fn record(&mut self, prefixes: &[String], output: &str) -> Result<(), String> {
-        let Some(prefix) = prefixes.iter().find(|p| marker_line(&self.text, p).is_some()) else { return Ok(()) };
+        let Some(prefix) = prefixes.iter().find(|p| marker_line(&self.text, p).is_some()) else {
+            return Ok(());
+        };
         if self.done.contains(prefix) {
             return Ok(()); // the run after the rewrite compares it
         }
         if output.trim().is_empty() {
-            return Err(format!("bless: the command printed nothing, so no {prefix} lines can be generated"));
+            return Err(format!(
+                "bless: the command printed nothing, so no {prefix} lines can be generated"
+            ));
         }
         self.done.push(prefix.clone());
         let folder = self.path.parent().map(|p| format!("{}/", p.display())).unwrap_or_default();
-        self.text = replaced(&self.text, prefix, output, &folder).unwrap_or_else(|| self.text.clone());
+        self.text =
+            replaced(&self.text, prefix, output, &folder).unwrap_or_else(|| self.text.clone());
         Ok(())
     }
 
@@ -69,7 +75,8 @@ impl Blesser {
         if self.text == old {
             return Ok(());
         }
-        fs::write(&self.path, self.text).map_err(|e| format!("bless: cannot write {}: {e}", self.path.display()))
+        fs::write(&self.path, self.text)
+            .map_err(|e| format!("bless: cannot write {}: {e}", self.path.display()))
     }
 }
 
@@ -77,7 +84,10 @@ impl Blesser {
 fn marker_line<'a>(text: &'a str, prefix: &str) -> Option<(usize, &'a str)> {
     text.lines().enumerate().find_map(|(index, line)| {
         let leader = line.trim_end().strip_suffix(MARKER)?.strip_suffix(prefix)?;
-        leader.chars().all(|c| !c.is_alphanumeric() && c != '-' && c != '_').then_some((index, leader))
+        leader
+            .chars()
+            .all(|c| !c.is_alphanumeric() && c != '-' && c != '_')
+            .then_some((index, leader))
     })
 }
 
@@ -85,9 +95,13 @@ fn marker_line<'a>(text: &'a str, prefix: &str) -> Option<(usize, &'a str)> {
 fn replaced(text: &str, prefix: &str, output: &str, folder: &str) -> Option<String> {
     let (marker, leader) = marker_line(text, prefix)?;
     let is_directive = |line: &str| {
-        line.trim_start().strip_prefix(leader.trim_start()).and_then(|l| l.strip_prefix(prefix)).is_some_and(|rest| {
-            rest.starts_with(':') || (rest.starts_with('-') && rest.contains(':') && !rest.ends_with(MARKER))
-        })
+        line.trim_start()
+            .strip_prefix(leader.trim_start())
+            .and_then(|l| l.strip_prefix(prefix))
+            .is_some_and(|rest| {
+                rest.starts_with(':')
+                    || (rest.starts_with('-') && rest.contains(':') && !rest.ends_with(MARKER))
+            })
     };
     let lines: Vec<&str> = text.lines().collect();
     let end = marker + 1 + lines[marker + 1..].iter().take_while(|line| is_directive(line)).count();
@@ -152,13 +166,18 @@ mod tests {
             new,
             "// RUN: x\nbody\n// CHECK lines below are generated: cargo xtask bless\n// CHECK:       a\n// CHECK-EMPTY:\n// CHECK-NEXT:   b\n// CHECK-NOT:  {{.}}\n// keep\n"
         );
-        assert_eq!(replaced(&new, "CHECK", "\n a\n\n  b\n", "").unwrap(), new, "blessing twice changes nothing");
+        assert_eq!(
+            replaced(&new, "CHECK", "\n a\n\n  b\n", "").unwrap(),
+            new,
+            "blessing twice changes nothing"
+        );
         assert_eq!(replaced(TEST, "OTHER", "a", ""), None);
     }
 
     #[test]
     fn generated_directives_accept_exactly_their_output() {
-        let output = "a {{x}} [[y]] [[[[z {{{\n/w/t.pir:1: error\n\n  %0 = \"q\"() {a = [[1, 2]]} \\d+ .*\n";
+        let output =
+            "a {{x}} [[y]] [[[[z {{{\n/w/t.pir:1: error\n\n  %0 = \"q\"() {a = [[1, 2]]} \\d+ .*\n";
         let text = replaced(TEST, "CHECK", output, "/w/").unwrap();
         let verdict = |input: &str| {
             let options = Options::default();

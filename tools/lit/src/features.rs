@@ -54,7 +54,11 @@ impl Parser<'_> {
         }
         if self.eat("(") {
             let value = self.disjunction()?;
-            return if self.eat(")") { Ok(value) } else { Err("missing ')' in feature expression".into()) };
+            return if self.eat(")") {
+                Ok(value)
+            } else {
+                Err("missing ')' in feature expression".into())
+            };
         }
         self.name()
     }
@@ -71,7 +75,8 @@ impl Parser<'_> {
                 self.rest = &inner[end + 2..];
                 continue;
             }
-            let word = self.rest.find(|c: char| !(c.is_ascii_alphanumeric() || "-+=._".contains(c)));
+            let word =
+                self.rest.find(|c: char| !(c.is_ascii_alphanumeric() || "-+=._".contains(c)));
             let (word, rest) = self.rest.split_at(word.unwrap_or(self.rest.len()));
             if word.is_empty() {
                 break;
@@ -85,7 +90,8 @@ impl Parser<'_> {
             "true" => Ok(true),
             "false" => Ok(false),
             _ => {
-                let regex = regex::Regex::new(&format!("^(?:{regex})$")).map_err(|e| e.to_string())?;
+                let regex =
+                    regex::Regex::new(&format!("^(?:{regex})$")).map_err(|e| e.to_string())?;
                 Ok(self.features.iter().any(|f| regex.is_match(f)))
             }
         }

@@ -15,7 +15,9 @@ pub(crate) fn catch<R>(body: impl FnOnce() -> R) -> Result<R, String> {
     HOOK.call_once(|| {
         let previous = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
-            let kept = CAUGHT.with_borrow_mut(|slot| slot.as_mut().map(|text| *text = info.to_string()).is_some());
+            let kept = CAUGHT.with_borrow_mut(|slot| {
+                slot.as_mut().map(|text| *text = info.to_string()).is_some()
+            });
             if !kept {
                 previous(info);
             }

@@ -27,14 +27,18 @@ impl Script {
         let mut script = Self::default();
         let mut continued = false;
         for (index, line) in text.lines().enumerate() {
-            let list = |rest: &str| rest.split(',').map(|e| e.trim().to_string()).collect::<Vec<_>>();
+            let list =
+                |rest: &str| rest.split(',').map(|e| e.trim().to_string()).collect::<Vec<_>>();
             if keyword(line, "END.").is_some() {
                 break;
             } else if let Some(rest) = keyword(line, "RUN:") {
                 let rest = rest.trim();
-                let (part, continues) = rest.strip_suffix('\\').map_or((rest, false), |p| (p, true));
+                let (part, continues) =
+                    rest.strip_suffix('\\').map_or((rest, false), |p| (p, true));
                 match script.runs.last_mut() {
-                    Some(run) if continued => run.command = format!("{} {}", run.command.trim_end(), part.trim()),
+                    Some(run) if continued => {
+                        run.command = format!("{} {}", run.command.trim_end(), part.trim())
+                    }
                     _ => script.runs.push(Run { line: index + 1, command: part.trim().into() }),
                 }
                 continued = continues;
@@ -59,7 +63,10 @@ impl Script {
     ///
     /// # Errors
     /// A message for a malformed expression.
-    pub(crate) fn unsupported(&self, features: &BTreeSet<String>) -> Result<Option<String>, String> {
+    pub(crate) fn unsupported(
+        &self,
+        features: &BTreeSet<String>,
+    ) -> Result<Option<String>, String> {
         for expr in &self.requires {
             if !features::holds(expr, features)? {
                 return Ok(Some(format!("requires {expr}")));
@@ -89,7 +96,8 @@ impl Script {
 
 fn keyword<'a>(line: &'a str, word: &str) -> Option<&'a str> {
     let at = line.find(word)?;
-    let preceded = line[..at].chars().next_back().is_some_and(|c| c.is_alphanumeric() || c == '-' || c == '_');
+    let preceded =
+        line[..at].chars().next_back().is_some_and(|c| c.is_alphanumeric() || c == '-' || c == '_');
     (!preceded).then(|| &line[at + word.len()..])
 }
 
@@ -97,7 +105,11 @@ fn keyword<'a>(line: &'a str, word: &str) -> Option<&'a str> {
 ///
 /// # Errors
 /// A message for a `%(line...)` that does not parse.
-pub(crate) fn substitute(command: &str, line: usize, table: &[(String, String)]) -> Result<String, String> {
+pub(crate) fn substitute(
+    command: &str,
+    line: usize,
+    table: &[(String, String)],
+) -> Result<String, String> {
     let mut keys: Vec<&(String, String)> = table.iter().collect();
     keys.sort_by_key(|(key, _)| std::cmp::Reverse(key.len()));
     let mut out = String::with_capacity(command.len());
@@ -112,11 +124,16 @@ pub(crate) fn substitute(command: &str, line: usize, table: &[(String, String)])
             let end = after.find(')').ok_or("'%(line' without ')'")?;
             let offset: i64 = match after[..end].trim() {
                 "" => 0,
-                text => text.replace(' ', "").parse().map_err(|_| format!("bad offset in '%(line{text})'"))?,
+                text => text
+                    .replace(' ', "")
+                    .parse()
+                    .map_err(|_| format!("bad offset in '%(line{text})'"))?,
             };
             out.push_str(&(line as i64 + offset).to_string());
             rest = &after[end + 1..];
-        } else if let Some((key, value)) = keys.iter().find(|(key, _)| rest.starts_with(key.as_str())) {
+        } else if let Some((key, value)) =
+            keys.iter().find(|(key, _)| rest.starts_with(key.as_str()))
+        {
             out.push_str(value);
             rest = &rest[key.len()..];
         } else {
@@ -136,7 +153,8 @@ mod tests {
     fn run_lines_join_and_end_is_heeded() {
         let text = "// RUN: a %s \\\n// RUN:   | b\n# RUN: c\n// END.\n// RUN: d\n";
         let script = Script::parse(text).unwrap();
-        let expected = [Run { line: 1, command: "a %s | b".into() }, Run { line: 3, command: "c".into() }];
+        let expected =
+            [Run { line: 1, command: "a %s | b".into() }, Run { line: 3, command: "c".into() }];
         assert_eq!(script.runs, expected);
     }
 
@@ -149,7 +167,8 @@ mod tests {
 
     #[test]
     fn features_decide() {
-        let script = Script::parse("RUN: x\nREQUIRES: llvm, cpu\nXFAIL: slow\nUNSUPPORTED: odd\n").unwrap();
+        let script =
+            Script::parse("RUN: x\nREQUIRES: llvm, cpu\nXFAIL: slow\nUNSUPPORTED: odd\n").unwrap();
         let set = |names: &[&str]| names.iter().map(|n| (*n).to_string()).collect::<BTreeSet<_>>();
         assert_eq!(script.unsupported(&set(&["llvm"])).unwrap().as_deref(), Some("requires cpu"));
         assert_eq!(script.unsupported(&set(&["llvm", "cpu"])).unwrap(), None);
@@ -160,7 +179,11 @@ mod tests {
 
     #[test]
     fn substitutions_prefer_the_longest_key() {
-        let table = [("%s", "S"), ("%split", "X"), ("%t", "T")].map(|(k, v)| (k.to_string(), v.to_string()));
-        assert_eq!(substitute("%s %split %t2 %% %q %(line+1)", 4, &table).unwrap(), "S X T2 % %q 5");
+        let table = [("%s", "S"), ("%split", "X"), ("%t", "T")]
+            .map(|(k, v)| (k.to_string(), v.to_string()));
+        assert_eq!(
+            substitute("%s %split %t2 %% %q %(line+1)", 4, &table).unwrap(),
+            "S X T2 % %q 5"
+        );
     }
 }

@@ -125,10 +125,14 @@ impl Suite {
         }
         files.sort();
         for file in files {
-            let name = file.strip_prefix(&self.root).unwrap_or(&file).to_string_lossy().replace('\\', "/");
+            let name =
+                file.strip_prefix(&self.root).unwrap_or(&file).to_string_lossy().replace('\\', "/");
             let temp = self.temp.join(&name);
             let settings = Arc::clone(&settings);
-            trials.push(Trial::ignorable_test(name, move || run_test(&file, &temp, &settings)).with_kind("lit"));
+            trials.push(
+                Trial::ignorable_test(name, move || run_test(&file, &temp, &settings))
+                    .with_kind("lit"),
+            );
         }
         trials
     }
@@ -139,10 +143,12 @@ impl Suite {
     }
 
     fn collect(&self, dir: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
-        let unreadable = |e: std::io::Error| format!("cannot read the folder {}: {e}", dir.display());
+        let unreadable =
+            |e: std::io::Error| format!("cannot read the folder {}: {e}", dir.display());
         for entry in fs::read_dir(dir).map_err(unreadable)? {
             let path = entry.map_err(unreadable)?.path();
-            let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+            let name =
+                path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
             if name.starts_with('.') || name == "Inputs" {
                 continue;
             }
@@ -159,7 +165,8 @@ impl Suite {
 /// Runs a test on a thread of its own, so that a stuck one is reported and the others go on.
 fn run_test(file: &Path, temp: &Path, settings: &Arc<Settings>) -> Result<Completion, Failed> {
     let (sender, receiver) = mpsc::channel();
-    let (file_owned, temp_owned, settings_owned) = (file.to_path_buf(), temp.to_path_buf(), Arc::clone(settings));
+    let (file_owned, temp_owned, settings_owned) =
+        (file.to_path_buf(), temp.to_path_buf(), Arc::clone(settings));
     thread::Builder::new()
         .stack_size(STACK_BYTES)
         .spawn(move || {
@@ -169,15 +176,20 @@ fn run_test(file: &Path, temp: &Path, settings: &Arc<Settings>) -> Result<Comple
         .map_err(|e| format!("cannot start a thread: {e}"))?;
     match receiver.recv_timeout(settings.patience) {
         Ok(verdict) => verdict.map_err(Failed::from),
-        Err(mpsc::RecvTimeoutError::Timeout) => {
-            Err(format!("no end after {} s; the test was left running", settings.patience.as_secs()).into())
+        Err(mpsc::RecvTimeoutError::Timeout) => Err(format!(
+            "no end after {} s; the test was left running",
+            settings.patience.as_secs()
+        )
+        .into()),
+        Err(mpsc::RecvTimeoutError::Disconnected) => {
+            Err("the test's thread ended without a verdict".into())
         }
-        Err(mpsc::RecvTimeoutError::Disconnected) => Err("the test's thread ended without a verdict".into()),
     }
 }
 
 fn verdict(file: &Path, temp: &Path, settings: &Settings) -> Result<Completion, String> {
-    let text = fs::read_to_string(file).map_err(|e| format!("cannot read {}: {e}", file.display()))?;
+    let text =
+        fs::read_to_string(file).map_err(|e| format!("cannot read {}: {e}", file.display()))?;
     let script = Script::parse(&text)?;
     if let Some(reason) = script.unsupported(&settings.features)? {
         return Ok(Completion::ignored_with(reason));
@@ -227,11 +239,16 @@ fn run_script(
     let mut cwd = temp.to_path_buf();
     for run in &script.runs {
         let command = script::substitute(&run.command, run.line, &table)?;
-        let mut shell = Shell { commands: &settings.commands, cwd, blesser: blesser.as_deref_mut() };
-        shell
-            .run_line(&command)
-            .map_err(|report| format!("{}:{}: RUN line failed\n$ {command}\n{report}", file.display(), run.line))?;
+        let mut shell =
+            Shell { commands: &settings.commands, cwd, blesser: blesser.as_deref_mut() };
+        shell.run_line(&command).map_err(|report| {
+            format!("{}:{}: RUN line failed\n$ {command}\n{report}", file.display(), run.line)
+        })?;
         cwd = shell.cwd;
     }
     Ok(())
 }
+
+#[cfg(test)]
+#[path = "suite_tests.rs"]
+mod tests;

@@ -21,9 +21,11 @@ impl Invocation {
     pub(crate) fn input(&self, stdin: &[u8], cwd: &Path) -> Result<(String, String), String> {
         let (name, bytes) = match &self.input_file {
             None => ("<stdin>", stdin.to_vec()),
-            Some(file) => {
-                (file.as_str(), fs::read(cwd.join(file)).map_err(|e| format!("Could not open input file '{file}': {e}"))?)
-            }
+            Some(file) => (
+                file.as_str(),
+                fs::read(cwd.join(file))
+                    .map_err(|e| format!("Could not open input file '{file}': {e}"))?,
+            ),
         };
         Ok((name.to_string(), String::from_utf8_lossy(&bytes).into_owned()))
     }
@@ -39,17 +41,19 @@ pub(crate) fn parse_arguments(arguments: &[String]) -> Result<Invocation, String
     let mut input_file = None;
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
-        let Some(option) = argument.strip_prefix("--").or_else(|| argument.strip_prefix('-')) else {
+        let Some(option) = argument.strip_prefix("--").or_else(|| argument.strip_prefix('-'))
+        else {
             if check_file.replace(argument.clone()).is_some() {
                 return Err(format!("FileCheck: more than one check file: '{argument}'"));
             }
             continue;
         };
-        let (name, inline) = option.split_once('=').map_or((option, None), |(n, v)| (n, Some(v.to_string())));
+        let (name, inline) =
+            option.split_once('=').map_or((option, None), |(n, v)| (n, Some(v.to_string())));
         if let Some(define) = option.strip_prefix('D') {
-            let (name, value) = define
-                .split_once('=')
-                .ok_or_else(|| format!("FileCheck: missing equal sign in global definition '-D{define}'"))?;
+            let (name, value) = define.split_once('=').ok_or_else(|| {
+                format!("FileCheck: missing equal sign in global definition '-D{define}'")
+            })?;
             options.defines.push((name.into(), value.into()));
             continue;
         }
@@ -69,7 +73,9 @@ pub(crate) fn parse_arguments(arguments: &[String]) -> Result<Invocation, String
             "strict-whitespace" => options.strict_whitespace = true,
             "match-full-lines" => options.match_full_lines = true,
             "allow-empty" => options.allow_empty = true,
-            "allow-unused-prefixes" => options.allow_unused_prefixes = inline.as_deref() != Some("false"),
+            "allow-unused-prefixes" => {
+                options.allow_unused_prefixes = inline.as_deref() != Some("false")
+            }
             "ignore-case" => options.ignore_case = true,
             "enable-var-scope" => options.enable_var_scope = true,
             "color" | "v" | "vv" => {}
@@ -109,7 +115,8 @@ mod tests {
 
     #[test]
     fn single_and_double_dashes_and_both_value_forms() {
-        let run = parse("-check-prefix=A --check-prefixes B,C --input-file in.txt t.pir -DX=a=b").unwrap();
+        let run = parse("-check-prefix=A --check-prefixes B,C --input-file in.txt t.pir -DX=a=b")
+            .unwrap();
         assert_eq!(run.options.prefixes, ["A", "B", "C"]);
         assert_eq!(run.input_file.as_deref(), Some("in.txt"));
         assert_eq!(run.check_file, "t.pir");

@@ -51,7 +51,11 @@ pub(crate) struct Fault {
 ///
 /// # Errors
 /// The first malformed directive, or that a prefix occurs nowhere.
-pub(crate) fn read_checks(text: &str, options: &Options, scope: &mut Scope) -> Result<Vec<Check>, Fault> {
+pub(crate) fn read_checks(
+    text: &str,
+    options: &Options,
+    scope: &mut Scope,
+) -> Result<Vec<Check>, Fault> {
     let mode = Mode {
         full_lines: options.match_full_lines,
         strict_whitespace: options.strict_whitespace,
@@ -60,8 +64,10 @@ pub(crate) fn read_checks(text: &str, options: &Options, scope: &mut Scope) -> R
     let not_mode = Mode { full_lines: false, ..mode };
     let mut implicit = Vec::new();
     for text in &options.implicit_check_not {
-        let pattern = Pattern::parse(text, 0, not_mode, scope)
-            .map_err(|(_, message)| Fault { place: None, message: format!("--implicit-check-not: {message}") })?;
+        let pattern = Pattern::parse(text, 0, not_mode, scope).map_err(|(_, message)| Fault {
+            place: None,
+            message: format!("--implicit-check-not: {message}"),
+        })?;
         implicit.push(Directive {
             kind: Kind::Not,
             pattern,
@@ -75,7 +81,9 @@ pub(crate) fn read_checks(text: &str, options: &Options, scope: &mut Scope) -> R
     for (index, line) in text.lines().enumerate() {
         let line_number = index + 1;
         // A comment prefix hides the rest of its line.
-        if let Some(Header { prefix: Some(prefix), suffix, literal, body_start }) = next_directive(line, options) {
+        if let Some(Header { prefix: Some(prefix), suffix, literal, body_start }) =
+            next_directive(line, options)
+        {
             used[prefix] = true;
             let prefix = &options.prefixes[prefix];
             let name = format!("{prefix}{suffix}");
@@ -97,7 +105,9 @@ pub(crate) fn read_checks(text: &str, options: &Options, scope: &mut Scope) -> R
             }
             let pattern = if kind == Kind::Empty {
                 if !body.is_empty() {
-                    return Err(fault(format!("found non-empty check string for empty check with prefix '{prefix}:'")));
+                    return Err(fault(format!(
+                        "found non-empty check string for empty check with prefix '{prefix}:'"
+                    )));
                 }
                 Pattern::empty_line()
             } else if body.is_empty() && !(mode.full_lines && mode.strict_whitespace) {
@@ -107,10 +117,12 @@ pub(crate) fn read_checks(text: &str, options: &Options, scope: &mut Scope) -> R
                 if literal {
                     Pattern::literal(&body, mode)
                 } else {
-                    Pattern::parse(&body, line_number, mode, scope).map_err(|(offset, message)| Fault {
-                        place: Some(Place { line: line_number, column: start + offset + 1 }),
-                        message,
-                    })?
+                    Pattern::parse(&body, line_number, mode, scope).map_err(
+                        |(offset, message)| Fault {
+                            place: Some(Place { line: line_number, column: start + offset + 1 }),
+                            message,
+                        },
+                    )?
                 }
             };
             if kind == Kind::Label && pattern.has_variables() {
@@ -123,13 +135,21 @@ pub(crate) fn read_checks(text: &str, options: &Options, scope: &mut Scope) -> R
             if matches!(kind, Kind::Not | Kind::Dag) {
                 before.push(directive);
             } else {
-                checks.push(Check { main: directive, before: std::mem::replace(&mut before, implicit.clone()) });
+                checks.push(Check {
+                    main: directive,
+                    before: std::mem::replace(&mut before, implicit.clone()),
+                });
             }
         }
     }
     if !options.allow_unused_prefixes {
-        let missing: Vec<&str> =
-            options.prefixes.iter().zip(&used).filter(|(_, used)| !**used).map(|(p, _)| p.as_str()).collect();
+        let missing: Vec<&str> = options
+            .prefixes
+            .iter()
+            .zip(&used)
+            .filter(|(_, used)| !**used)
+            .map(|(p, _)| p.as_str())
+            .collect();
         let only_implicit = !options.prefixes_given && !options.implicit_check_not.is_empty();
         if !missing.is_empty() && !only_implicit {
             let plural = if missing.len() > 1 { "prefixes" } else { "prefix" };
@@ -185,12 +205,22 @@ fn next_directive<'a>(line: &'a str, options: &Options) -> Option<Header<'a>> {
                 let after = &rest[name.len()..];
                 if prefix.is_none() {
                     if after.starts_with(':') {
-                        return Some(Header { prefix, suffix: "", literal: false, body_start: line.len() });
+                        return Some(Header {
+                            prefix,
+                            suffix: "",
+                            literal: false,
+                            body_start: line.len(),
+                        });
                     }
                     continue;
                 }
                 if let Some((suffix, literal, length)) = suffix_of(after) {
-                    return Some(Header { prefix, suffix, literal, body_start: at + name.len() + length });
+                    return Some(Header {
+                        prefix,
+                        suffix,
+                        literal,
+                        body_start: at + name.len() + length,
+                    });
                 }
             }
         }
@@ -206,8 +236,21 @@ fn is_word(c: char) -> bool {
 /// `-NEXT`, whether `{LITERAL}` stands there, and the length up to and with the colon.
 fn suffix_of(after: &str) -> Option<(&str, bool, usize)> {
     const SUFFIXES: [&str; 15] = [
-        "", "-NEXT", "-SAME", "-NOT", "-DAG", "-LABEL", "-EMPTY", "-DAG-NOT", "-NOT-DAG", "-NEXT-NOT", "-NOT-NEXT",
-        "-SAME-NOT", "-NOT-SAME", "-EMPTY-NOT", "-NOT-EMPTY",
+        "",
+        "-NEXT",
+        "-SAME",
+        "-NOT",
+        "-DAG",
+        "-LABEL",
+        "-EMPTY",
+        "-DAG-NOT",
+        "-NOT-DAG",
+        "-NEXT-NOT",
+        "-NOT-NEXT",
+        "-SAME-NOT",
+        "-NOT-SAME",
+        "-EMPTY-NOT",
+        "-NOT-EMPTY",
     ];
     let colon = after.find(':')?;
     let head = &after[..colon];
@@ -240,7 +283,9 @@ fn kind_of(suffix: &str) -> Result<Kind, String> {
         _ => match suffix.strip_prefix("-COUNT-").map(str::parse::<u32>) {
             Some(Ok(n)) if n > 0 => Kind::Plain(n),
             Some(_) => return Err("invalid count in -COUNT specification on prefix".into()),
-            None if suffix == "-COUNT" => return Err("invalid count in -COUNT specification on prefix".into()),
+            None if suffix == "-COUNT" => {
+                return Err("invalid count in -COUNT specification on prefix".into());
+            }
             None => return Err("unsupported -NOT combo on prefix".into()),
         },
     })

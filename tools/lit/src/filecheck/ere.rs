@@ -112,7 +112,10 @@ impl Reader {
         self.at += 1;
         self.out.push(c);
         if c == '{' {
-            let close = self.chars[self.at..].iter().position(|&c| c == '}').ok_or("braces not balanced")?;
+            let close = self.chars[self.at..]
+                .iter()
+                .position(|&c| c == '}')
+                .ok_or("braces not balanced")?;
             let count: String = self.chars[self.at..self.at + close].iter().collect();
             self.at += close + 1;
             let (low, high) = count.split_once(',').unwrap_or((&count, &count));
@@ -153,8 +156,8 @@ impl Reader {
                 let end = rest.find(":]").ok_or(UNBALANCED)?;
                 let class = &rest[..end];
                 const CLASSES: [&str; 12] = [
-                    "alnum", "alpha", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space", "upper",
-                    "xdigit",
+                    "alnum", "alpha", "blank", "cntrl", "digit", "graph", "lower", "print",
+                    "punct", "space", "upper", "xdigit",
                 ];
                 if !CLASSES.contains(&class) {
                     return Err("invalid character class".into());
@@ -181,7 +184,11 @@ impl Reader {
 
 /// A character inside a bracket set, escaped by code point where `regex` could read it as syntax.
 fn set_member(c: char) -> String {
-    if c.is_alphanumeric() || c == ' ' || c == '_' { c.to_string() } else { format!("\\x{{{:x}}}", u32::from(c)) }
+    if c.is_alphanumeric() || c == ' ' || c == '_' {
+        c.to_string()
+    } else {
+        format!("\\x{{{:x}}}", u32::from(c))
+    }
 }
 
 #[cfg(test)]
@@ -221,7 +228,9 @@ mod tests {
 
     #[test]
     fn what_posix_rejects_is_rejected() {
-        for bad in ["*a", "a**", ".*?", "a|", "(a", "a)", "[a", "a{3,2}", "[[:nope:]]", "\\", "(a)\\1"] {
+        for bad in
+            ["*a", "a**", ".*?", "a|", "(a", "a)", "[a", "a{3,2}", "[[:nope:]]", "\\", "(a)\\1"]
+        {
             assert!(translate(bad).is_err(), "{bad} should be rejected");
         }
     }

@@ -16,9 +16,15 @@ pub(crate) struct Mismatch<'a> {
 
 #[derive(Debug)]
 pub(crate) enum Reason {
-    NotFound { matched_before: u32 },
+    NotFound {
+        matched_before: u32,
+    },
     /// Found, but in a place the directive's kind forbids.
-    Misplaced { message: &'static str, found: Found, previous_end: usize },
+    Misplaced {
+        message: &'static str,
+        found: Found,
+        previous_end: usize,
+    },
     Excluded(Found),
     Broken(String),
 }
@@ -80,9 +86,17 @@ impl<'a> Run<'_, 'a> {
     }
 
     /// Finds one match, absolute in the input; a failure is recorded.
-    fn find(&mut self, directive: &'a Directive, start: usize, end: usize, matched_before: u32) -> Option<Found> {
+    fn find(
+        &mut self,
+        directive: &'a Directive,
+        start: usize,
+        end: usize,
+        matched_before: u32,
+    ) -> Option<Found> {
         match directive.pattern.find(&self.input[start..end], &mut self.variables) {
-            Ok(Some(found)) => return Some(Found { start: start + found.start, end: start + found.end }),
+            Ok(Some(found)) => {
+                return Some(Found { start: start + found.start, end: start + found.end });
+            }
             Ok(None) => self.fail(directive, (start, end), Reason::NotFound { matched_before }),
             Err(message) => self.fail(directive, (start, end), Reason::Broken(message)),
         }
@@ -107,7 +121,12 @@ impl<'a> Run<'_, 'a> {
         Some(at)
     }
 
-    fn placed(&mut self, directive: &'a Directive, previous_end: usize, found: Found) -> Option<()> {
+    fn placed(
+        &mut self,
+        directive: &'a Directive,
+        previous_end: usize,
+        found: Found,
+    ) -> Option<()> {
         let newlines = self.input[previous_end..found.start].matches('\n').count();
         let message = match (directive.kind, newlines) {
             (Kind::Next | Kind::Empty, 0) => "is on the same line as previous match",
@@ -115,16 +134,23 @@ impl<'a> Run<'_, 'a> {
             (Kind::Same, 1..) => "is not on the same line as the previous match",
             _ => return Some(()),
         };
-        self.fail(directive, (previous_end, found.end), Reason::Misplaced { message, found, previous_end });
+        self.fail(
+            directive,
+            (previous_end, found.end),
+            Reason::Misplaced { message, found, previous_end },
+        );
         None
     }
 
     fn none_of(&mut self, excluded: &[&'a Directive], start: usize, end: usize) -> Option<()> {
         let mut clean = Some(());
         for directive in excluded {
-            let reason = match directive.pattern.find(&self.input[start..end], &mut self.variables) {
+            let reason = match directive.pattern.find(&self.input[start..end], &mut self.variables)
+            {
                 Ok(None) => continue,
-                Ok(Some(found)) => Reason::Excluded(Found { start: start + found.start, end: start + found.end }),
+                Ok(Some(found)) => {
+                    Reason::Excluded(Found { start: start + found.start, end: start + found.end })
+                }
                 Err(message) => Reason::Broken(message),
             };
             self.fail(directive, (start, end), reason);

@@ -125,7 +125,10 @@ fn check_invocation(invocation: &Invocation, stdin: &[u8], cwd: &Path) -> Output
     let check_text = match fs::read(cwd.join(&invocation.check_file)) {
         Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
         Err(e) => {
-            return Output::failure(2, format!("Could not open check file '{}': {e}\n", invocation.check_file));
+            return Output::failure(
+                2,
+                format!("Could not open check file '{}': {e}\n", invocation.check_file),
+            );
         }
     };
     let (name, text) = match invocation.input(stdin, cwd) {
@@ -159,8 +162,12 @@ mod tests {
 
     #[test]
     fn a_missing_line_is_quoted_with_both_places() {
-        let report = verdict("// CHECK: alpha\n// CHECK: beta\n", "alpha\ngamma\nbeat a\n").unwrap_err();
-        assert!(report.contains("t.pir:2:11: error: CHECK: expected string not found in input"), "{report}");
+        let report =
+            verdict("// CHECK: alpha\n// CHECK: beta\n", "alpha\ngamma\nbeat a\n").unwrap_err();
+        assert!(
+            report.contains("t.pir:2:11: error: CHECK: expected string not found in input"),
+            "{report}"
+        );
         assert!(report.contains("// CHECK: beta\n          ^"), "{report}");
         assert!(report.contains("<stdin>:1:6: note: scanning from here"), "{report}");
         assert!(report.contains("<stdin>:3:1: note: possible intended match here"), "{report}");
@@ -169,7 +176,10 @@ mod tests {
     #[test]
     fn next_on_a_later_line_names_both_matches() {
         let report = verdict("CHECK: a\nCHECK-NEXT: c\n", "a\nb\nc\n").unwrap_err();
-        assert!(report.contains("CHECK-NEXT: is not on the line after the previous match"), "{report}");
+        assert!(
+            report.contains("CHECK-NEXT: is not on the line after the previous match"),
+            "{report}"
+        );
         assert!(report.contains("<stdin>:3:1: note: 'next' match was here"), "{report}");
         assert!(report.contains("<stdin>:1:2: note: previous match ended here"), "{report}");
     }
@@ -177,20 +187,27 @@ mod tests {
     #[test]
     fn an_excluded_string_is_shown_where_it_stands() {
         let report = verdict("CHECK: a\nCHECK-NOT: bad\nCHECK: z\n", "a\nis bad\nz\n").unwrap_err();
-        assert!(report.contains("t.pir:2:12: error: CHECK-NOT: excluded string found in input"), "{report}");
+        assert!(
+            report.contains("t.pir:2:12: error: CHECK-NOT: excluded string found in input"),
+            "{report}"
+        );
         assert!(report.contains("<stdin>:2:4: note: found here"), "{report}");
     }
 
     #[test]
     fn values_of_variables_are_shown() {
-        let report = verdict("CHECK: def [[X:%[0-9]+]]\nCHECK: use [[X]]\n", "def %7\nuse %8\n").unwrap_err();
+        let report = verdict("CHECK: def [[X:%[0-9]+]]\nCHECK: use [[X]]\n", "def %7\nuse %8\n")
+            .unwrap_err();
         assert!(report.contains("with \"X\" equal to \"%7\""), "{report}");
     }
 
     #[test]
     fn a_count_says_how_far_it_came() {
         let report = verdict("CHECK-COUNT-3: x\n", "x\nx\n").unwrap_err();
-        assert!(report.contains("CHECK-COUNT: expected string not found in input (2 out of 3)"), "{report}");
+        assert!(
+            report.contains("CHECK-COUNT: expected string not found in input (2 out of 3)"),
+            "{report}"
+        );
     }
 
     #[test]

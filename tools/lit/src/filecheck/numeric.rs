@@ -19,7 +19,8 @@ pub(crate) enum Conversion {
 }
 
 impl Format {
-    pub(crate) const UNSIGNED: Self = Self { conversion: Conversion::Unsigned, precision: 0, prefixed: false };
+    pub(crate) const UNSIGNED: Self =
+        Self { conversion: Conversion::Unsigned, precision: 0, prefixed: false };
 
     /// The regular expression (`regex` syntax) of every number written this way.
     pub(crate) fn regex(self) -> String {
@@ -56,7 +57,11 @@ impl Format {
     pub(crate) fn read(self, text: &str) -> Option<i128> {
         let (negative, rest) = text.strip_prefix('-').map_or((false, text), |r| (true, r));
         let rest = if self.prefixed { rest.strip_prefix("0x")? } else { rest };
-        let radix = if matches!(self.conversion, Conversion::Unsigned | Conversion::Signed) { 10 } else { 16 };
+        let radix = if matches!(self.conversion, Conversion::Unsigned | Conversion::Signed) {
+            10
+        } else {
+            16
+        };
         let magnitude = i128::from_str_radix(rest, radix).ok()?;
         Some(if negative { -magnitude } else { magnitude })
     }
@@ -176,7 +181,8 @@ pub(crate) fn parse_block(text: &str, line: usize) -> Result<Block, String> {
 }
 
 fn parse_format(spec: &str) -> Result<Format, String> {
-    let invalid = || format!("invalid matching format specification '{spec}' in numeric expression");
+    let invalid =
+        || format!("invalid matching format specification '{spec}' in numeric expression");
     let rest = spec.strip_prefix('%').ok_or_else(invalid)?;
     let (prefixed, rest) = rest.strip_prefix('#').map_or((false, rest), |r| (true, r));
     let (precision, conversion) = match rest.strip_prefix('.') {
@@ -239,7 +245,11 @@ impl Parser<'_> {
     fn operand(&mut self) -> Result<Expr, String> {
         if self.eat('(') {
             let inner = self.sum()?;
-            return if self.eat(')') { Ok(inner) } else { Err("missing ')' at end of nested expression".into()) };
+            return if self.eat(')') {
+                Ok(inner)
+            } else {
+                Err("missing ')' at end of nested expression".into())
+            };
         }
         if self.eat('@') {
             let end = self.word_end();
@@ -260,7 +270,10 @@ impl Parser<'_> {
             return i128::from_str_radix(hex, 16).map(Expr::Literal).map_err(|e| e.to_string());
         }
         if word.starts_with(|c: char| c.is_ascii_digit()) {
-            return word.parse().map(Expr::Literal).map_err(|_| format!("invalid operand format '{word}'"));
+            return word
+                .parse()
+                .map(Expr::Literal)
+                .map_err(|_| format!("invalid operand format '{word}'"));
         }
         if self.eat('(') {
             let operation = match word {
@@ -283,12 +296,18 @@ impl Parser<'_> {
                 Err("missing ')' at end of call expression".into())
             };
         }
-        if is_variable_name(word) { Ok(Expr::Variable(word.into())) } else { Err(format!("invalid operand format '{word}'")) }
+        if is_variable_name(word) {
+            Ok(Expr::Variable(word.into()))
+        } else {
+            Err(format!("invalid operand format '{word}'"))
+        }
     }
 
     fn word_end(&mut self) -> usize {
         self.rest = self.rest.trim_start();
-        self.rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '$')).unwrap_or(self.rest.len())
+        self.rest
+            .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '$'))
+            .unwrap_or(self.rest.len())
     }
 }
 
@@ -302,15 +321,22 @@ mod tests {
         let numbers = Numbers::from([("N".to_string(), (5, Format::UNSIGNED))]);
         assert_eq!(block.expr.unwrap().value(&numbers), Ok(12));
         assert_eq!(parse_block("@LINE-1", 7).unwrap().expr.unwrap().value(&Numbers::new()), Ok(6));
-        assert_eq!(parse_block("mul(3, max(2,4))", 1).unwrap().expr.unwrap().value(&Numbers::new()), Ok(12));
+        assert_eq!(
+            parse_block("mul(3, max(2,4))", 1).unwrap().expr.unwrap().value(&Numbers::new()),
+            Ok(12)
+        );
         assert!(parse_block("div(1,0)", 1).unwrap().expr.unwrap().value(&Numbers::new()).is_err());
     }
 
     #[test]
     fn formats_read_what_they_write() {
-        for (spec, value, text) in
-            [("%u", 12, "12"), ("%d", -3, "-3"), ("%x", 255, "ff"), ("%X", 255, "FF"), ("%#.4x", 255, "0x00ff")]
-        {
+        for (spec, value, text) in [
+            ("%u", 12, "12"),
+            ("%d", -3, "-3"),
+            ("%x", 255, "ff"),
+            ("%X", 255, "FF"),
+            ("%#.4x", 255, "0x00ff"),
+        ] {
             let format = parse_format(spec).unwrap();
             assert_eq!(format.write(value).as_deref(), Some(text));
             assert_eq!(format.read(text), Some(value));

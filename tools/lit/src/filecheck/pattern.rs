@@ -98,7 +98,12 @@ impl Pattern {
     ///
     /// # Errors
     /// A byte offset into `text` and a message.
-    pub(crate) fn parse(text: &str, line: usize, mode: Mode, scope: &mut Scope) -> Result<Self, (usize, String)> {
+    pub(crate) fn parse(
+        text: &str,
+        line: usize,
+        mode: Mode,
+        scope: &mut Scope,
+    ) -> Result<Self, (usize, String)> {
         let mut pieces = Vec::new();
         let mut captures: Vec<String> = Vec::new();
         let mut own_numbers: Vec<(String, Format)> = Vec::new();
@@ -106,9 +111,11 @@ impl Pattern {
         while at < text.len() {
             let rest = &text[at..];
             if let Some(inner) = rest.strip_prefix("{{") {
-                let end =
-                    inner.find("}}").ok_or((at, "found start of regex string with no end '}}'".to_string()))?;
-                let regex = ere::translate(&inner[..end]).map_err(|e| (at + 2, format!("invalid regex: {e}")))?;
+                let end = inner
+                    .find("}}")
+                    .ok_or((at, "found start of regex string with no end '}}'".to_string()))?;
+                let regex = ere::translate(&inner[..end])
+                    .map_err(|e| (at + 2, format!("invalid regex: {e}")))?;
                 pieces.push(Piece::Regex(regex));
                 at += 2 + end + 2;
             } else if let Some(inner) = rest.strip_prefix("[[") {
@@ -129,7 +136,11 @@ impl Pattern {
                 pieces.push(piece);
                 at += 2 + end + 2;
             } else {
-                let end = [rest.find("{{"), rest.find("[[")].into_iter().flatten().min().unwrap_or(rest.len());
+                let end = [rest.find("{{"), rest.find("[[")]
+                    .into_iter()
+                    .flatten()
+                    .min()
+                    .unwrap_or(rest.len());
                 pieces.push(Piece::Literal(rest[..end].into()));
                 at += end;
             }
@@ -170,14 +181,19 @@ impl Pattern {
     ///
     /// # Errors
     /// A message when a variable is undefined or the expression cannot be compiled.
-    pub(crate) fn find(&self, text: &str, variables: &mut Variables) -> Result<Option<Found>, String> {
+    pub(crate) fn find(
+        &self,
+        text: &str,
+        variables: &mut Variables,
+    ) -> Result<Option<Found>, String> {
         let pieces = match &self.body {
             Body::EndOfFile => return Ok(Some(Found { start: text.len(), end: text.len() })),
             Body::EmptyLine => {
                 // The newline before the empty line belongs to the line before it; the match begins after it.
                 let bytes = text.as_bytes();
-                let at = (0..bytes.len())
-                    .find(|&i| bytes[i] == b'\n' && (i + 1 == bytes.len() || bytes[i + 1] == b'\n'));
+                let at = (0..bytes.len()).find(|&i| {
+                    bytes[i] == b'\n' && (i + 1 == bytes.len() || bytes[i + 1] == b'\n')
+                });
                 return Ok(at.map(|i| Found { start: i + 1, end: i + 1 }));
             }
             Body::Pieces(pieces) => pieces,
@@ -186,7 +202,9 @@ impl Pattern {
             && !self.mode.full_lines
             && !self.mode.ignore_case
         {
-            return Ok(text.find(literal.as_str()).map(|start| Found { start, end: start + literal.len() }));
+            return Ok(text
+                .find(literal.as_str())
+                .map(|start| Found { start, end: start + literal.len() }));
         }
         let (source, captures, has_same_line) = self.regex_source(pieces, variables)?;
         let spans = if has_same_line {
@@ -228,8 +246,10 @@ impl Pattern {
                 Piece::Literal(text) => source.push_str(&regex::escape(text)),
                 Piece::Regex(regex) => source.push_str(&format!("(?:{regex})")),
                 Piece::UseString(name) => {
-                    let value =
-                        variables.strings.get(name).ok_or_else(|| format!("undefined variable: {name}"))?;
+                    let value = variables
+                        .strings
+                        .get(name)
+                        .ok_or_else(|| format!("undefined variable: {name}"))?;
                     source.push_str(&regex::escape(value));
                 }
                 Piece::DefineString { name, regex } => {
@@ -282,14 +302,19 @@ fn find_longest(source: &str, text: &str, groups: usize) -> Result<Spans, String
         .map_err(|e| format!("invalid regex: {e}"))?;
     let mut cache = vm.create_cache();
     let mut captures = vm.create_captures();
-    vm.captures(&mut cache, Input::new(text).range(first.start()..).anchored(Anchored::Yes), &mut captures);
+    vm.captures(
+        &mut cache,
+        Input::new(text).range(first.start()..).anchored(Anchored::Yes),
+        &mut captures,
+    );
     let whole = captures.get_match().ok_or("the two regex engines disagree")?;
     let found = Found { start: whole.start(), end: whole.end() };
     let spans = (1..=groups)
-        .map(|g| captures.get_group(g).map_or(Found { start: found.start, end: found.start }, |s| Found {
-            start: s.start,
-            end: s.end,
-        }))
+        .map(|g| {
+            captures.get_group(g).map_or(Found { start: found.start, end: found.start }, |s| {
+                Found { start: s.start, end: s.end }
+            })
+        })
         .collect();
     Ok(Some((found, spans)))
 }
@@ -324,7 +349,12 @@ fn block_end(text: &str) -> Result<usize, String> {
     Err("invalid substitution block, no ]] found".into())
 }
 
-fn string_piece(block: &str, line: usize, scope: &Scope, captures: &mut [String]) -> Result<Piece, String> {
+fn string_piece(
+    block: &str,
+    line: usize,
+    scope: &Scope,
+    captures: &mut [String],
+) -> Result<Piece, String> {
     let (name, regex) = match block.split_once(':') {
         Some((name, regex)) => (name, Some(regex)),
         None => (block, None),
@@ -340,7 +370,8 @@ fn string_piece(block: &str, line: usize, scope: &Scope, captures: &mut [String]
         let value = if offset.is_empty() {
             Some(line as i128)
         } else {
-            let magnitude = offset.get(1..).and_then(|digits| digits.parse::<u32>().ok()).map(i128::from);
+            let magnitude =
+                offset.get(1..).and_then(|digits| digits.parse::<u32>().ok()).map(i128::from);
             match (offset.as_bytes()[0], magnitude) {
                 (b'+', Some(n)) => Some(line as i128 + n),
                 (b'-', Some(n)) => Some(line as i128 - n),
@@ -351,7 +382,11 @@ fn string_piece(block: &str, line: usize, scope: &Scope, captures: &mut [String]
         return Ok(Piece::Literal(value.to_string()));
     }
     if !numeric::is_variable_name(name) {
-        return Err(if name.is_empty() { "empty variable name".into() } else { format!("invalid variable name '{name}'") });
+        return Err(if name.is_empty() {
+            "empty variable name".into()
+        } else {
+            format!("invalid variable name '{name}'")
+        });
     }
     if let Some(regex) = regex {
         if scope.formats.contains_key(name) {
@@ -384,7 +419,9 @@ fn numeric_piece(
         let mut used = Vec::new();
         expr.variables(&mut used);
         if let Some(name) = used.iter().find(|name| own.iter().any(|(own, _)| own == *name)) {
-            return Err(format!("numeric variable '{name}' defined earlier in the same CHECK directive"));
+            return Err(format!(
+                "numeric variable '{name}' defined earlier in the same CHECK directive"
+            ));
         }
         // An explicit format settles a conflict between the variables' own.
         if block.format.is_none() {
@@ -404,7 +441,10 @@ mod tests {
     }
 
     fn find(text: &str, input: &str) -> Option<(usize, usize)> {
-        pattern(text).find(input, &mut Variables::default()).expect("no error").map(|f| (f.start, f.end))
+        pattern(text)
+            .find(input, &mut Variables::default())
+            .expect("no error")
+            .map(|f| (f.start, f.end))
     }
 
     #[test]
@@ -441,7 +481,8 @@ mod tests {
 
     #[test]
     fn malformed_patterns_point_at_the_fault() {
-        let error = |text| Pattern::parse(text, 1, Mode::default(), &mut Scope::default()).unwrap_err();
+        let error =
+            |text| Pattern::parse(text, 1, Mode::default(), &mut Scope::default()).unwrap_err();
         assert_eq!(error("ab {{c").0, 3);
         assert_eq!(error("ab [[X").0, 3);
         assert_eq!(error("ab {{*}}").0, 5);

@@ -21,7 +21,11 @@ pub(crate) fn fault(check_file: Source<'_>, fault: &Fault) -> String {
     }
 }
 
-pub(crate) fn mismatches(check_file: Source<'_>, input: Source<'_>, failures: &[Mismatch<'_>]) -> String {
+pub(crate) fn mismatches(
+    check_file: Source<'_>,
+    input: Source<'_>,
+    failures: &[Mismatch<'_>],
+) -> String {
     let mut out = String::new();
     for failure in failures {
         out.push_str(&mismatch(check_file, input, failure));
@@ -35,7 +39,9 @@ pub(crate) fn mismatches(check_file: Source<'_>, input: Source<'_>, failures: &[
 fn mismatch(check_file: Source<'_>, input: Source<'_>, failure: &Mismatch<'_>) -> String {
     let directive = failure.directive;
     let name = match directive.kind {
-        Kind::Plain(n) if n > 1 => directive.name.rsplit_once('-').map_or(directive.name.as_str(), |(head, _)| head),
+        Kind::Plain(n) if n > 1 => {
+            directive.name.rsplit_once('-').map_or(directive.name.as_str(), |(head, _)| head)
+        }
         _ => &directive.name,
     };
     let head = |message: &str| {
@@ -46,7 +52,9 @@ fn mismatch(check_file: Source<'_>, input: Source<'_>, failure: &Mismatch<'_>) -
             located(check_file, directive.place, "error", &text)
         }
     };
-    let note = |offset: usize, message: &str| located(input, place_of(input.text, offset), "note", message);
+    let note = |offset: usize, message: &str| {
+        located(input, place_of(input.text, offset), "note", message)
+    };
     let mut out = match &failure.reason {
         Reason::NotFound { matched_before } => {
             let progress = match directive.kind {
@@ -66,7 +74,9 @@ fn mismatch(check_file: Source<'_>, input: Source<'_>, failure: &Mismatch<'_>) -
                 + &note(found.start, &format!("'{what}' match was here"))
                 + &note(*previous_end, "previous match ended here")
         }
-        Reason::Excluded(found) => head("excluded string found in input") + &note(found.start, "found here"),
+        Reason::Excluded(found) => {
+            head("excluded string found in input") + &note(found.start, "found here")
+        }
         Reason::Broken(message) => head(message) + &note(failure.searched.0, "scanning from here"),
     };
     for name in directive.pattern.used_variables() {
@@ -94,13 +104,19 @@ fn located(source: Source<'_>, place: Place, severity: &str, message: &str) -> S
     // Tabs stay tabs in the margin, so that the caret stands under its column.
     let margin: String =
         line.chars().take(place.column - 1).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
-    format!("{}:{}:{}: {severity}: {message}\n{line}\n{margin}^\n", source.name, place.line, place.column)
+    format!(
+        "{}:{}:{}: {severity}: {message}\n{line}\n{margin}^\n",
+        source.name, place.line, place.column
+    )
 }
 
 fn place_of(text: &str, offset: usize) -> Place {
     let before = &text[..offset];
     let line_start = before.rfind('\n').map_or(0, |i| i + 1);
-    Place { line: before.matches('\n').count() + 1, column: before[line_start..].chars().count() + 1 }
+    Place {
+        line: before.matches('\n').count() + 1,
+        column: before[line_start..].chars().count() + 1,
+    }
 }
 
 /// The input around the place where the first failed search began.
@@ -108,7 +124,9 @@ fn context(input: Source<'_>, offset: usize) -> String {
     let line = place_of(input.text, offset).line;
     let first = line.saturating_sub(CONTEXT_BEFORE).max(1);
     let mut out = String::from("input was:\n");
-    for (index, text) in input.text.lines().enumerate().skip(first - 1).take(CONTEXT_BEFORE + CONTEXT_AFTER) {
+    for (index, text) in
+        input.text.lines().enumerate().skip(first - 1).take(CONTEXT_BEFORE + CONTEXT_AFTER)
+    {
         let number = index + 1;
         let mark = if number == line { '>' } else { ' ' };
         let _ = writeln!(out, "{mark}{number:>5}: {text}");
@@ -124,7 +142,8 @@ fn similar_line(
     (start, end): (usize, usize),
 ) -> Option<usize> {
     let line = check_file.text.lines().nth(place.line.checked_sub(1)?)?;
-    let wanted: Vec<char> = line.get(place.column - 1..)?.trim().chars().take(SIMILAR_LENGTH).collect();
+    let wanted: Vec<char> =
+        line.get(place.column - 1..)?.trim().chars().take(SIMILAR_LENGTH).collect();
     let mut best: Option<(usize, usize)> = None;
     let mut offset = start;
     for text in input.text[start..end].split_inclusive('\n').take(SIMILAR_LINES) {

@@ -41,7 +41,9 @@ fn flags(args: &[String], allowed: &str) -> std::result::Result<(String, Vec<Str
             Some("-") if !only_operands => only_operands = true,
             Some(list) if !only_operands && !list.is_empty() => {
                 if let Some(unknown) = list.chars().find(|c| !allowed.contains(*c)) {
-                    return Err(format!("option '-{unknown}' is not supported by the in-process builtin"));
+                    return Err(format!(
+                        "option '-{unknown}' is not supported by the in-process builtin"
+                    ));
                 }
                 letters.push_str(list);
             }
@@ -53,7 +55,11 @@ fn flags(args: &[String], allowed: &str) -> std::result::Result<(String, Vec<Str
 
 /// Reads a file named on a command line, `-` being standard input.
 pub(super) fn read(name: &str, stdin: &[u8], cwd: &Path) -> std::result::Result<Vec<u8>, String> {
-    if name == "-" { Ok(stdin.to_vec()) } else { fs::read(cwd.join(name)).map_err(|e| format!("{name}: {e}")) }
+    if name == "-" {
+        Ok(stdin.to_vec())
+    } else {
+        fs::read(cwd.join(name)).map_err(|e| format!("{name}: {e}"))
+    }
 }
 
 fn cat(args: &[String], stdin: &[u8], cwd: &Path) -> Result {
@@ -87,7 +93,8 @@ fn echo(args: &[String]) -> Output {
 
 fn grep(args: &[String], stdin: &[u8], cwd: &Path) -> Result {
     let mut args = args.to_vec();
-    let explicit = args.iter().position(|a| a == "-e").map(|i| args.drain(i..(i + 2).min(args.len())).nth(1));
+    let explicit =
+        args.iter().position(|a| a == "-e").map(|i| args.drain(i..(i + 2).min(args.len())).nth(1));
     let (letters, mut operands) = flags(&args, "cvqiEFnowxhs")?;
     let has = |c| letters.contains(c);
     let source = match explicit {
@@ -108,14 +115,18 @@ fn grep(args: &[String], stdin: &[u8], cwd: &Path) -> Result {
     if has('x') {
         pattern = format!("^(?:{pattern})$");
     }
-    let regex = regex::RegexBuilder::new(&pattern).case_insensitive(has('i')).build().map_err(|e| e.to_string())?;
+    let regex = regex::RegexBuilder::new(&pattern)
+        .case_insensitive(has('i'))
+        .build()
+        .map_err(|e| e.to_string())?;
     if operands.is_empty() {
         operands.push("-".into());
     }
     let (mut out, mut hits) = (String::new(), 0usize);
     for file in &operands {
         let bytes = read(file, stdin, cwd)?;
-        let label = if operands.len() > 1 && !has('h') { format!("{file}:") } else { String::new() };
+        let label =
+            if operands.len() > 1 && !has('h') { format!("{file}:") } else { String::new() };
         for (index, line) in String::from_utf8_lossy(&bytes).lines().enumerate() {
             if regex.is_match(line) == has('v') {
                 continue;
@@ -177,7 +188,8 @@ fn mkdir(args: &[String], cwd: &Path) -> Result {
     let (letters, dirs) = flags(args, "p")?;
     for dir in &dirs {
         let path = cwd.join(dir);
-        let made = if letters.contains('p') { fs::create_dir_all(&path) } else { fs::create_dir(&path) };
+        let made =
+            if letters.contains('p') { fs::create_dir_all(&path) } else { fs::create_dir(&path) };
         made.map_err(|e| format!("{dir}: {e}"))?;
     }
     Ok(Output::default())
@@ -223,7 +235,12 @@ fn test(args: &[String], cwd: &Path) -> Result {
             [left, "!=", right] => left != right,
             [text] => !text.is_empty(),
             [] => false,
-            _ => return Err(format!("'{}' is not supported by the in-process builtin", words.join(" "))),
+            _ => {
+                return Err(format!(
+                    "'{}' is not supported by the in-process builtin",
+                    words.join(" ")
+                ));
+            }
         })
     }
     Ok(Output::failure(i32::from(!claim(&words, cwd)?), ""))
@@ -231,7 +248,8 @@ fn test(args: &[String], cwd: &Path) -> Result {
 
 fn copy(name: &str, args: &[String], cwd: &Path) -> Result {
     let (letters, mut paths) = flags(args, "rRf")?;
-    let target = paths.pop().filter(|_| !paths.is_empty()).ok_or("a source and a destination are needed")?;
+    let target =
+        paths.pop().filter(|_| !paths.is_empty()).ok_or("a source and a destination are needed")?;
     let target_path = cwd.join(&target);
     for source in &paths {
         let from = cwd.join(source);
@@ -256,7 +274,11 @@ fn copy_tree(from: &Path, to: &Path) -> std::io::Result<()> {
     for entry in fs::read_dir(from)? {
         let entry = entry?;
         let (source, target) = (entry.path(), to.join(entry.file_name()));
-        if source.is_dir() { copy_tree(&source, &target)? } else { fs::copy(&source, &target).map(drop)? }
+        if source.is_dir() {
+            copy_tree(&source, &target)?
+        } else {
+            fs::copy(&source, &target).map(drop)?
+        }
     }
     Ok(())
 }
@@ -275,7 +297,8 @@ fn count(args: &[String], stdin: &[u8]) -> Result {
         [n] => n.parse().map_err(|_| format!("'{n}' is not a number"))?,
         _ => return Err("exactly one number is needed".into()),
     };
-    let lines = stdin.split(|&b| b == b'\n').count() - usize::from(stdin.is_empty() || stdin.ends_with(b"\n"));
+    let lines = stdin.split(|&b| b == b'\n').count()
+        - usize::from(stdin.is_empty() || stdin.ends_with(b"\n"));
     if lines == wanted {
         return Ok(Output::default());
     }
@@ -294,7 +317,9 @@ fn split_file(args: &[String], cwd: &Path) -> Result {
     let mut parts: Vec<(&str, String)> = Vec::new();
     for line in text.split_inclusive('\n') {
         let trimmed = line.trim_end();
-        if let Some(name) = ["//--- ", "#--- ", ";--- "].iter().find_map(|m| trimmed.strip_prefix(m)) {
+        if let Some(name) =
+            ["//--- ", "#--- ", ";--- "].iter().find_map(|m| trimmed.strip_prefix(m))
+        {
             parts.push((name.trim(), String::new()));
         } else if let Some((_, body)) = parts.last_mut() {
             body.push_str(line);

@@ -18,7 +18,9 @@ pub(super) fn command(args: &[String], stdin: &[u8], cwd: &Path) -> Result<Outpu
             "-q" | "-s" => quiet = true,
             "-u" | "-U" | "-a" | "--strip-trailing-cr" => {}
             option if option.len() > 1 && option.starts_with('-') => {
-                return Err(format!("option '{option}' is not supported by the in-process builtin"));
+                return Err(format!(
+                    "option '{option}' is not supported by the in-process builtin"
+                ));
             }
             file => files.push(file),
         }
@@ -42,14 +44,19 @@ pub(super) fn command(args: &[String], stdin: &[u8], cwd: &Path) -> Result<Outpu
     if a == b {
         return Ok(Output::default());
     }
-    let text = if quiet { format!("Files {left} and {right} differ\n") } else { differences(left, right, &a, &b) };
+    let text = if quiet {
+        format!("Files {left} and {right} differ\n")
+    } else {
+        differences(left, right, &a, &b)
+    };
     Ok(Output { stdout: text.into_bytes(), stderr: Vec::new(), code: 1 })
 }
 
 /// A unified diff of one hunk: everything between the first and the last difference.
 fn differences(left: &str, right: &str, a: &[String], b: &[String]) -> String {
     let prefix = a.iter().zip(b).take_while(|(x, y)| x == y).count();
-    let suffix = a[prefix..].iter().rev().zip(b[prefix..].iter().rev()).take_while(|(x, y)| x == y).count();
+    let suffix =
+        a[prefix..].iter().rev().zip(b[prefix..].iter().rev()).take_while(|(x, y)| x == y).count();
     let (x, y) = (&a[prefix..a.len() - suffix], &b[prefix..b.len() - suffix]);
     let mut out = format!(
         "--- {left}\n+++ {right}\n@@ -{},{} +{},{} @@\n",
@@ -84,7 +91,9 @@ fn differences(left: &str, right: &str, a: &[String], b: &[String]) -> String {
         if i < x.len() && j < y.len() && x[i] == y[j] {
             push(' ', &x[i]);
             (i, j) = (i + 1, j + 1);
-        } else if j == y.len() || (i < x.len() && common[(i + 1) * width + j] >= common[i * width + j + 1]) {
+        } else if j == y.len()
+            || (i < x.len() && common[(i + 1) * width + j] >= common[i * width + j + 1])
+        {
             push('-', &x[i]);
             i += 1;
         } else {

@@ -84,7 +84,8 @@ impl Shell<'_> {
                 Redirection::Input(from) => Some(from),
                 _ => None,
             }) {
-                stdin = fs::read(self.cwd.join(from)).map_err(|e| format!("cannot read '{from}': {e}"))?;
+                stdin = fs::read(self.cwd.join(from))
+                    .map_err(|e| format!("cannot read '{from}': {e}"))?;
             }
             let status = self.run_words(&command.words, &stdin)?;
             let failed = status.output.code != 0;
@@ -109,7 +110,12 @@ impl Shell<'_> {
     }
 
     /// Sends both streams where the redirections say; gives what goes into the pipe and what stays on stderr.
-    fn redirect(&self, command: &Command, stdout: Vec<u8>, stderr: Vec<u8>) -> Result<(Vec<u8>, Vec<u8>), String> {
+    fn redirect(
+        &self,
+        command: &Command,
+        stdout: Vec<u8>,
+        stderr: Vec<u8>,
+    ) -> Result<(Vec<u8>, Vec<u8>), String> {
         #[derive(Clone, PartialEq)]
         enum Sink {
             Pipe,
@@ -163,7 +169,11 @@ impl Shell<'_> {
                 let [dir] = args else { return Err("cd needs one directory".into()) };
                 let dir = self.cwd.join(dir);
                 if !dir.is_dir() {
-                    return Ok(Output::failure(1, format!("cd: no directory '{}'\n", dir.display())).into());
+                    return Ok(Output::failure(
+                        1,
+                        format!("cd: no directory '{}'\n", dir.display()),
+                    )
+                    .into());
                 }
                 self.cwd = dir;
                 return Ok(Output::default().into());
@@ -221,7 +231,11 @@ impl Shell<'_> {
             child.wait_with_output()
         })
         .map_err(|e| format!("'{name}': {e}"))?;
-        Ok(Output { stdout: output.stdout, stderr: output.stderr, code: output.status.code().unwrap_or(134) })
+        Ok(Output {
+            stdout: output.stdout,
+            stderr: output.stderr,
+            code: output.status.code().unwrap_or(134),
+        })
     }
 
     fn file_check(&mut self, args: &[String], stdin: &[u8]) -> Output {

@@ -25,9 +25,18 @@ pub(crate) struct Command {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Redirection {
     Input(String),
-    Output { to: String, append: bool },
-    Error { to: String, append: bool },
-    Both { to: String, append: bool },
+    Output {
+        to: String,
+        append: bool,
+    },
+    Error {
+        to: String,
+        append: bool,
+    },
+    Both {
+        to: String,
+        append: bool,
+    },
     /// `2>&1`
     ErrorToOutput,
     /// `>&2`
@@ -41,8 +50,10 @@ enum Token {
 }
 
 /// Longest first, so that `2>&1` is not read as `2>`.
-const OPERATORS: [&str; 16] =
-    ["2>&1", "1>&2", "2>>", "&>>", ">&2", "2>", "1>>", "1>", "&>", ">>", "&&", "||", ">", "<", "|", ";"];
+const OPERATORS: [&str; 16] = [
+    "2>&1", "1>&2", "2>>", "&>>", ">&2", "2>", "1>>", "1>", "&>", ">>", "&&", "||", ">", "<", "|",
+    ";",
+];
 
 /// # Errors
 /// A message for unbalanced quotes, a missing operand, or shell syntax beyond this subset.
@@ -60,7 +71,9 @@ pub(crate) fn parse(line: &str) -> Result<Vec<Pipeline>, String> {
                 _ => Err(format!("'{what}' needs a file name")),
             };
             match token {
-                Token::Word(word) if word == "!" && command.words.is_empty() && pipeline.commands.is_empty() => {
+                Token::Word(word)
+                    if word == "!" && command.words.is_empty() && pipeline.commands.is_empty() =>
+                {
                     pipeline.negated = !pipeline.negated;
                 }
                 Token::Word(word) => command.words.push(word),
@@ -109,9 +122,10 @@ fn tokens(line: &str) -> Result<Vec<Token>, String> {
     let mut rest = line;
     while let Some(c) = rest.chars().next() {
         // A digit before `>` is a descriptor only at the start of a word.
-        let operator = OPERATORS
-            .iter()
-            .find(|op| rest.starts_with(**op) && (word.is_none() || !op.starts_with(|c: char| c.is_ascii_digit())));
+        let operator = OPERATORS.iter().find(|op| {
+            rest.starts_with(**op)
+                && (word.is_none() || !op.starts_with(|c: char| c.is_ascii_digit()))
+        });
         if let Some(operator) = operator {
             out.extend(word.take().map(Token::Word));
             out.push(Token::Operator(operator));
@@ -167,19 +181,20 @@ mod tests {
 
     #[test]
     fn quotes_and_escapes() {
-        assert_eq!(words(r#"echo 'a  b' "c\"d" e\ f "" x'y'z"#), [["echo", "a  b", "c\"d", "e f", "", "xyz"]]);
+        assert_eq!(
+            words(r#"echo 'a  b' "c\"d" e\ f "" x'y'z"#),
+            [["echo", "a  b", "c\"d", "e f", "", "xyz"]]
+        );
         assert_eq!(words(r#"t --p='a(b|c;d)'"#), [["t", "--p=a(b|c;d)"]]);
     }
 
     #[test]
     fn joins_and_pipes() {
         let parsed = parse("a | b && c || d ; e").unwrap();
-        assert_eq!(parsed.iter().map(|p| p.join).collect::<Vec<_>>(), [
-            Join::Always,
-            Join::OnSuccess,
-            Join::OnFailure,
-            Join::Always
-        ]);
+        assert_eq!(
+            parsed.iter().map(|p| p.join).collect::<Vec<_>>(),
+            [Join::Always, Join::OnSuccess, Join::OnFailure, Join::Always]
+        );
         assert_eq!(parsed[0].commands.len(), 2);
         assert!(parse("! a").unwrap()[0].negated);
     }
@@ -188,13 +203,16 @@ mod tests {
     fn redirections() {
         let parsed = parse("a <i >o 2>&1 2>> e file2>x").unwrap();
         assert_eq!(parsed[0].commands[0].words, ["a", "file2"]);
-        assert_eq!(parsed[0].commands[0].redirections, [
-            Redirection::Input("i".into()),
-            Redirection::Output { to: "o".into(), append: false },
-            Redirection::ErrorToOutput,
-            Redirection::Error { to: "e".into(), append: true },
-            Redirection::Output { to: "x".into(), append: false },
-        ]);
+        assert_eq!(
+            parsed[0].commands[0].redirections,
+            [
+                Redirection::Input("i".into()),
+                Redirection::Output { to: "o".into(), append: false },
+                Redirection::ErrorToOutput,
+                Redirection::Error { to: "e".into(), append: true },
+                Redirection::Output { to: "x".into(), append: false },
+            ]
+        );
     }
 
     #[test]
