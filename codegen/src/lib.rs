@@ -1,1 +1,30 @@
-//! Kernels to LLVM: CPU shared objects for plans.
+//! Kernels to machine code.
+//!
+//! A [`Kernel`] describes one launch as plain data: a matrix product with its epilogue, a fused elementwise map, a
+//! norm, attention, a loss, a look-up, an optimizer update. [`compile`] turns a set of them into a shared object
+//! through LLVM (feature `llvm`); [`reference`] evaluates them in plain Rust where LLVM is absent, and is what the
+//! generated code is tested against. [`catalog`] builds the elementwise kernels of the operation set.
+//!
+//! The flow is `Kernel -> llvm (emit, optimise, object file) -> link -> bytes`; the middle runs in a child process by
+//! default, see [`child_main`].
+
+mod blocking;
+pub mod catalog;
+mod child;
+mod compile;
+mod error;
+pub mod kernel;
+mod link;
+#[cfg(feature = "llvm")]
+pub mod llvm;
+mod parameters;
+pub mod reference;
+pub mod scalar;
+mod target;
+
+pub use child::{CHILD_VARIABLE, child_main};
+pub use compile::{Isolation, OptLevel, compile};
+pub use error::CodegenError;
+pub use kernel::Kernel;
+pub use link::shared_object;
+pub use target::{Target, VectorLevel};

@@ -1,0 +1,111 @@
+//! Block sizes of matrix products and the workspace they and attention need.
+//!
+//! A product is cut as in Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (2008): a block
+//! `kc x nc` of `b` is packed once and reused by all rows; within it a panel `kc x nr` stays in the first-level cache
+//! while tiles of `mr` rows of `a` pass by. Rows of an untransposed `a` are broadcast from where they lie, so only a
+//! transposed `a` is packed. Workspace is sized for the largest tile of any vector level, so a plan's memory does not
+//! depend on the CPU it is compiled for.
+
+use crate::kernel::{Attention, Body, Dtype, Gemm, Kernel};
+use crate::target::VectorLevel;
+
+/// Largest contraction length handled at once.
+pub(crate) const KC: u64 = 256;
+/// Rows of `a` that share one pass over the packed block.
+const MC: u64 = 256;
+/// Bytes of one row of the packed block.
+const NC_BYTES: u64 = 2048;
+const MAX_MR: u64 = 8;
+const MAX_NR_BYTES: u64 = 128;
+/// Query rows whose scores are held at once.
+pub(crate) const QUERY_BLOCK: u64 = 64;
+
+/// Rows and vectors a row of the register tile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Tile {
+    /// Rows.
+    pub(crate) mr: u64,
+    /// Elements of one native vector.
+    pub(crate) lanes: u64,
+    /// Columns; two vectors.
+    pub(crate) nr: u64,
+}
+
+impl Tile {
+    /// The tile that keeps accumulators, two vectors of `b` and broadcasts within the register file of `level`.
+    pub(crate) fn of(level: VectorLevel, dtype: Dtype) -> Self {
+        let lanes = level.vector_bytes() / dtype.bytes();
+        let mr = match level {
+            VectorLevel::Portable => 4,
+            VectorLevel::Avx2 => 6,
+            VectorLevel::Neon | VectorLevel::Avx512 => 8,
+        };
+        Self { mr, lanes, nr: 2 * lanes }
+    }
+}
+
+/// Cuts `length` into equal blocks no longer than `limit` and returns the block length, a multiple of `unit`.
+fn balanced(length: u64, limit: u64, unit: u64) -> u64 {
+    let length = length.max(1);
+    length.div_ceil(length.div_ceil(limit)).next_multiple_of(unit)
+}
+
+/// Block sizes of one product.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Blocking {
+    pub(crate) mc: u64,
+    pub(crate) nc: u64,
+    pub(crate) kc: u64,
+}
+
+impl Blocking {
+    /// Blocks for a product of at most `m x n x k`. They depend on the shape and type only, so that the order of
+    /// summation over `k` is the same on every CPU.
+    pub(crate) fn of(m: u64, n: u64, k: u64, dtype: Dtype) -> Self {
+        let nr = MAX_NR_BYTES / dtype.bytes();
+        // 24 is a multiple of every tile's rows.
+        Self {
+            mc: balanced(m, MC, 24),
+            nc: n.clamp(1, NC_BYTES / dtype.bytes()).next_multiple_of(nr),
+            kc: balanced(k, KC, 1),
+        }
+    }
+
+    /// Elements of workspace: packed `b`, one register tile, the last rows of `a`, and packed `a` if it is transposed.
+    pub(crate) fn workspace_elems(&self, transpose_a: bool, dtype: Dtype) -> u64 {
+        let nr = MAX_NR_BYTES / dtype.bytes();
+        let packed_a = if transpose_a { self.mc * self.kc } else { 0 };
+        self.kc * self.nc + MAX_MR * nr + self.kc * MAX_MR + packed_a
+    }
+}
+
+/// Length of one row of attention scores in workspace.
+pub(crate) fn score_stride(seq: u64) -> u64 {
+    seq.next_multiple_of(MAX_NR_BYTES / 4)
+}
+
+/// Workspace of a product inside attention: large enough for all of its five products.
+pub(crate) fn attention_gemm_elems(shape: &Attention, dtype: Dtype) -> u64 {
+    let longest = shape.seq.max(shape.head_dim);
+    Blocking::of(longest, longest, longest, dtype).workspace_elems(true, dtype) + KC * MAX_MR
+}
+
+impl Kernel {
+    /// Bytes of scratch memory a launch needs, the same for every target. The base should be 64-byte aligned for
+    /// speed; contents before and after do not matter.
+    pub fn workspace_bytes(&self) -> u64 {
+        let elems = match &self.body {
+            Body::Gemm(Gemm { m, n, k, transpose_a, .. }) => {
+                Blocking::of(*m, *n, *k, self.dtype).workspace_elems(*transpose_a, self.dtype)
+            }
+            Body::Attention { shape, .. } => {
+                QUERY_BLOCK * score_stride(shape.seq) + attention_gemm_elems(shape, self.dtype)
+            }
+            Body::AttentionDx(shape) => {
+                2 * QUERY_BLOCK * score_stride(shape.seq) + attention_gemm_elems(shape, self.dtype)
+            }
+            _ => 0,
+        };
+        elems * self.dtype.bytes()
+    }
+}

@@ -1,0 +1,286 @@
+//! Fused kernels as plain data: what one launch computes, over which buffers.
+//!
+//! This is the boundary between the IR and code generation. A [`Kernel`] names no IR entity, so it can be hashed to
+//! merge identical bodies, sent to the code-generating child process, written to a reproducer file, and evaluated by
+//! [`crate::reference`] where LLVM is absent. All tensors are dense and row-major; indices and counts are in elements
+//! unless a name says bytes.
+
+use crate::scalar::{Real, ScalarProgram};
+use serde::{Deserialize, Serialize};
+
+/// Element type of a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Dtype {
+    /// 32-bit IEEE float.
+    F32,
+    /// 64-bit IEEE float.
+    F64,
+    /// 32-bit signed integer (tokens and targets).
+    I32,
+}
+
+impl Dtype {
+    /// Bytes of one element.
+    pub fn bytes(self) -> u64 {
+        match self {
+            Self::F32 | Self::I32 => 4,
+            Self::F64 => 8,
+        }
+    }
+}
+
+/// How a kernel uses a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Mode {
+    /// Only read.
+    Read,
+    /// Every element is overwritten; earlier contents do not matter.
+    Write,
+    /// Read and overwritten.
+    ReadWrite,
+}
+
+impl Mode {
+    /// Whether earlier contents are used.
+    pub fn reads(self) -> bool {
+        self != Self::Write
+    }
+
+    /// Whether contents change.
+    pub fn writes(self) -> bool {
+        self != Self::Read
+    }
+}
+
+/// How a two-dimensional iteration space `[rows, cols]` indexes an operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Access {
+    /// `rows * cols` elements, one for each position.
+    Full,
+    /// `cols` elements: one row, repeated for every row (a bias).
+    Row,
+    /// `rows` elements: one value for each row.
+    Column,
+    /// One element for all positions (a clip scale).
+    Scalar,
+}
+
+impl Access {
+    /// Elements of the operand.
+    pub fn elems(self, rows: u64, cols: u64) -> u64 {
+        match self {
+            Self::Full => rows * cols,
+            Self::Row => cols,
+            Self::Column => rows,
+            Self::Scalar => 1,
+        }
+    }
+}
+
+/// One buffer of a [`Map`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Operand {
+    /// Indexing.
+    pub access: Access,
+    /// Use; written operands have [`Access::Full`].
+    pub mode: Mode,
+}
+
+/// A fused elementwise kernel over `[rows, cols]`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Map {
+    /// Rows of the iteration space.
+    pub rows: u64,
+    /// Columns of the iteration space.
+    pub cols: u64,
+    /// Buffers in parameter order; `Input(i)` of the body reads operand `i`.
+    pub operands: Vec<Operand>,
+    /// Run-time scalars the launch supplies (f64 each).
+    pub scalars: u32,
+    /// Evaluated once a launch, in f64, over the run-time scalars; `Scalar(i)` of the body is its result `i`.
+    pub uniforms: ScalarProgram,
+    /// Evaluated for each element in the kernel's type.
+    pub body: ScalarProgram,
+    /// For each result of the body, the operand it is stored to.
+    pub stores: Vec<u32>,
+}
+
+/// What follows a matrix product before it is stored, element by element, while the block is in cache.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Epilogue {
+    /// Further operands read; `Input(0)` of the body is the product (bias added), `Input(1 + i)` is operand `i`.
+    pub operands: Vec<Access>,
+    /// Run-time scalars (f64) read by the body.
+    pub scalars: u32,
+    /// Result 0 goes to `c`, results 1.. to extra outputs of the same shape.
+    pub body: ScalarProgram,
+}
+
+/// `c[m,n] = a·b (+ bias[n])`, or `c += a·b`, repeated `batch` times over consecutive operands.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Gemm {
+    /// Rows of the product.
+    pub m: u64,
+    /// Columns of the product.
+    pub n: u64,
+    /// Length of the contraction.
+    pub k: u64,
+    /// `a` is stored `[k, m]` rather than `[m, k]`.
+    pub transpose_a: bool,
+    /// `b` is stored `[n, k]` rather than `[k, n]`.
+    pub transpose_b: bool,
+    /// Number of independent products.
+    pub batch: u64,
+    /// Whether a `bias[n]` operand is added to every row.
+    pub bias: bool,
+    /// Add to `c` instead of overwriting it; excludes `bias` and `epilogue`.
+    pub accumulate: bool,
+    /// Elementwise continuation.
+    pub epilogue: Option<Epilogue>,
+}
+
+/// Which normalisation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum NormKind {
+    /// Mean and biased variance, with `gamma` and `beta`.
+    Layer,
+    /// Root mean square, with `gamma` only.
+    Rms,
+}
+
+/// Normalisation over the last dimension of `[rows, cols]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Norm {
+    /// Which normalisation.
+    pub kind: NormKind,
+    /// Rows.
+    pub rows: u64,
+    /// Normalised dimension.
+    pub cols: u64,
+    /// Added to the variance or mean square.
+    pub eps: Real,
+}
+
+/// Causal attention with grouped key/value heads; see [`Body::Attention`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Attention {
+    /// Sequences.
+    pub batch: u64,
+    /// Positions a sequence.
+    pub seq: u64,
+    /// Query heads.
+    pub heads: u64,
+    /// Key and value heads; divides `heads`.
+    pub kv_heads: u64,
+    /// Width of one head.
+    pub head_dim: u64,
+}
+
+/// Rows of logits against targets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct CrossEntropy {
+    /// Rows of logits, one target each.
+    pub rows: u64,
+    /// Classes.
+    pub vocab: u64,
+    /// What the sum of row losses is divided by.
+    pub denominator: i64,
+}
+
+/// A table looked up by token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Embedding {
+    /// Tokens.
+    pub rows: u64,
+    /// Rows of the table.
+    pub vocab: u64,
+    /// Width of a table row.
+    pub dim: u64,
+}
+
+/// What a kernel computes. Parameters are listed in launch order, `!` marks those written.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Body {
+    /// `a, b, [bias], epilogue operands.., !c, !extra outputs..`.
+    Gemm(Gemm),
+    /// The operands of the map.
+    Map(Map),
+    /// `x[rows,cols], gamma[cols], [beta[cols]], !y`.
+    Norm(Norm),
+    /// `x, gamma, dy, !dx`; statistics recomputed.
+    NormDx(Norm),
+    /// `x, dy, !dgamma[cols], [!dbeta[cols]]`; rows summed in ascending order.
+    NormDw(Norm),
+    /// `q[B,S,H*hd], k[B,S,KV*hd], v[B,S,KV*hd], !o[B,S,H*hd], [!lse[B,H,S] if lse]`: scale `1/sqrt(hd)`, query head
+    /// `h` uses key/value head `h / (heads / kv_heads)`, `lse` is the log-sum-exp of the scaled visible scores.
+    Attention {
+        /// Shape.
+        shape: Attention,
+        /// Whether `lse` is a result.
+        lse: bool,
+    },
+    /// `q, k, v, o, lse, do, !dq, !dk, !dv`.
+    AttentionDx(Attention),
+    /// `x[B,S,H*hd], !y`: pairs `(i, i + hd/2)` of each head turned by `position * base^(-2i/hd)`.
+    Rotary {
+        /// Sequences.
+        batch: u64,
+        /// Positions a sequence.
+        seq: u64,
+        /// Heads.
+        heads: u64,
+        /// Width of one head, even.
+        head_dim: u64,
+        /// Base of the frequencies.
+        base: Real,
+        /// Turn the other way (the transpose, hence the gradient).
+        inverse: bool,
+    },
+    /// `logits[rows,vocab], targets i32[rows], !loss[1]`: sum of `lse - logit[target]` over rows, accumulated in f64 in
+    /// ascending row order, divided by the denominator. A target out of range makes the loss NaN.
+    CrossEntropy(CrossEntropy),
+    /// `logits, targets, dloss[1], !dlogits`. A target out of range makes its row NaN.
+    CrossEntropyDx(CrossEntropy),
+    /// `tokens i32[rows], w[vocab,dim], !y[rows,dim]`. A token out of range makes its row NaN.
+    Embedding(Embedding),
+    /// `tokens i32[rows], dy[rows,dim], !dw[vocab,dim]`: scatter-add in ascending row order onto zeros. A token out of
+    /// range is skipped.
+    EmbeddingDw(Embedding),
+    /// `x[rows,cols], !y[cols]`: sum over rows in ascending order.
+    SumRows {
+        /// Rows summed.
+        rows: u64,
+        /// Columns kept.
+        cols: u64,
+    },
+    /// `x[elems], !total f64[1]`: sum of squares, each square and sum in f64.
+    SumSquares {
+        /// Elements.
+        elems: u64,
+    },
+    /// `total f64[1], !scale[1]`: `min(1, max_norm / (sqrt(total) + 1e-6))`, in f64, rounded once.
+    ClipScale {
+        /// Largest global norm let through.
+        max_norm: Real,
+    },
+}
+
+/// One launchable kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Kernel {
+    /// Element type of all buffers not said to be otherwise, [`Dtype::F32`] or [`Dtype::F64`].
+    pub dtype: Dtype,
+    /// What it computes.
+    pub body: Body,
+}
+
+/// One buffer parameter of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Parameter {
+    /// Use.
+    pub mode: Mode,
+    /// Elements.
+    pub elems: u64,
+    /// Element type.
+    pub dtype: Dtype,
+}

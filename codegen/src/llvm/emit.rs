@@ -1,0 +1,654 @@
+//! A thin layer over inkwell's builder: values that are either one number or a vector of them, structured loops, and
+//! loads and stores of row pieces.
+//!
+//! Kernels are written for a *virtual* vector of 64 bytes on every target; LLVM splits it where registers are
+//! narrower. So the order in which a row is summed depends on its length only, not on the CPU.
+
+use crate::kernel::Dtype;
+use crate::target::{Target, VectorLevel};
+use inkwell::attributes::{Attribute, AttributeLoc};
+use inkwell::basic_block::BasicBlock;
+use inkwell::builder::{Builder, BuilderError};
+use inkwell::context::Context;
+use inkwell::intrinsics::Intrinsic;
+use inkwell::module::{Linkage, Module};
+use inkwell::types::{
+    BasicMetadataTypeEnum, BasicType, BasicTypeEnum, FloatType, IntType, VectorType,
+};
+use inkwell::values::{
+    BasicValue, BasicValueEnum, FunctionValue, IntValue, PointerValue, VectorValue,
+};
+use inkwell::{AddressSpace, FloatPredicate, IntPredicate};
+use std::cell::Cell;
+
+/// A number, a truth value, or a vector of either.
+pub(crate) type V<'c> = BasicValueEnum<'c>;
+/// An index or count, always 64 bits.
+pub(crate) type I<'c> = IntValue<'c>;
+/// A pointer.
+pub(crate) type P<'c> = PointerValue<'c>;
+
+/// Bytes of the virtual vector.
+const VIRTUAL_BYTES: u64 = 64;
+
+/// Building fails only when the builder has no position or an operand's type is wrong: a defect of this crate.
+pub(crate) fn built<T>(result: Result<T, BuilderError>) -> T {
+    result.expect("the emitter positions its builder and matches operand types")
+}
+
+/// Emits functions into one module.
+pub(crate) struct Emitter<'c> {
+    pub(crate) ctx: &'c Context,
+    pub(crate) module: Module<'c>,
+    pub(crate) b: Builder<'c>,
+    pub(crate) level: VectorLevel,
+    attributes: Vec<Attribute>,
+    dtype: Cell<Dtype>,
+}
+
+macro_rules! float_binary {
+    ($($name:ident $method:ident),*) => { $(
+        pub(crate) fn $name(&self, a: V<'c>, b: V<'c>) -> V<'c> {
+            match (a, b) {
+                (V::FloatValue(a), V::FloatValue(b)) => built(self.b.$method(a, b, "")).into(),
+                (V::VectorValue(a), V::VectorValue(b)) => built(self.b.$method(a, b, "")).into(),
+                (V::VectorValue(a), b) => built(self.b.$method(a, self.splat_to(b, a), "")).into(),
+                (a, V::VectorValue(b)) => built(self.b.$method(self.splat_to(a, b), b, "")).into(),
+                (a, b) => unreachable!("{a} and {b} are not numbers"),
+            }
+        }
+    )* };
+}
+
+macro_rules! int_binary {
+    ($($name:ident $method:ident),*) => { $(
+        pub(crate) fn $name(&self, a: V<'c>, b: V<'c>) -> V<'c> {
+            match (a, b) {
+                (V::IntValue(a), V::IntValue(b)) => built(self.b.$method(a, b, "")).into(),
+                (V::VectorValue(a), V::VectorValue(b)) => built(self.b.$method(a, b, "")).into(),
+                (a, b) => unreachable!("{a} and {b} are not bit patterns"),
+            }
+        }
+    )* };
+}
+
+impl<'c> Emitter<'c> {
+    pub(crate) fn new(ctx: &'c Context, target: &Target) -> Self {
+        let width = (8 * target.vectors.vector_bytes()).to_string();
+        let attributes = [
+            ("target-cpu", target.cpu.as_str()),
+            ("target-features", target.features.as_str()),
+            ("prefer-vector-width", &width),
+            ("min-legal-vector-width", &width),
+        ]
+        .map(|(key, value)| ctx.create_string_attribute(key, value))
+        .into_iter()
+        .chain([ctx.create_enum_attribute(Attribute::get_named_enum_kind_id("nounwind"), 0)])
+        .collect();
+        Self {
+            ctx,
+            module: ctx.create_module("piper"),
+            b: ctx.create_builder(),
+            level: target.vectors,
+            attributes,
+            dtype: Cell::new(Dtype::F32),
+        }
+    }
+
+    // ---- types ----
+
+    /// Sets the element type of what is emitted next.
+    pub(crate) fn set_dtype(&self, dtype: Dtype) {
+        self.dtype.set(dtype);
+    }
+
+    pub(crate) fn dtype(&self) -> Dtype {
+        self.dtype.get()
+    }
+
+    pub(crate) fn real_of(&self, dtype: Dtype) -> FloatType<'c> {
+        if dtype == Dtype::F64 { self.ctx.f64_type() } else { self.ctx.f32_type() }
+    }
+
+    pub(crate) fn real(&self) -> FloatType<'c> {
+        self.real_of(self.dtype())
+    }
+
+    /// Elements of the virtual vector.
+    pub(crate) fn lanes(&self) -> u64 {
+        VIRTUAL_BYTES / self.dtype().bytes()
+    }
+
+    pub(crate) fn vector(&self, lanes: u64) -> VectorType<'c> {
+        self.real().vec_type(lanes as u32)
+    }
+
+    pub(crate) fn i64(&self) -> IntType<'c> {
+        self.ctx.i64_type()
+    }
+
+    pub(crate) fn ptr_type(&self) -> BasicMetadataTypeEnum<'c> {
+        self.ctx.ptr_type(AddressSpace::default()).into()
+    }
+
+    // ---- constants ----
+
+    pub(crate) fn n(&self, value: u64) -> I<'c> {
+        self.i64().const_int(value, false)
+    }
+
+    pub(crate) fn float(&self, value: f64) -> V<'c> {
+        self.real().const_float(value).into()
+    }
+
+    /// `value` in the shape and type of `like`.
+    pub(crate) fn like(&self, like: V<'c>, value: f64) -> V<'c> {
+        match like {
+            V::FloatValue(f) => f.get_type().const_float(value).into(),
+            V::VectorValue(v) => {
+                let element = v.get_type().get_element_type().into_float_type().const_float(value);
+                VectorType::const_vector(&vec![element; v.get_type().get_size() as usize]).into()
+            }
+            other => unreachable!("{other} is not a number"),
+        }
+    }
+
+    /// The integer `value` in the shape and width of the number `like`.
+    pub(crate) fn bits_like(&self, like: V<'c>, value: u64) -> V<'c> {
+        match self.bits_type(like) {
+            BasicTypeEnum::VectorType(t) => {
+                let element = t.get_element_type().into_int_type().const_int(value, false);
+                VectorType::const_vector(&vec![element; t.get_size() as usize]).into()
+            }
+            other => other.into_int_type().const_int(value, false).into(),
+        }
+    }
+
+    fn bits_type(&self, like: V<'c>) -> BasicTypeEnum<'c> {
+        let of = |float: FloatType<'c>| {
+            if float == self.ctx.f64_type() { self.ctx.i64_type() } else { self.ctx.i32_type() }
+        };
+        match like {
+            V::FloatValue(f) => of(f.get_type()).into(),
+            V::VectorValue(v) => of(v.get_type().get_element_type().into_float_type())
+                .vec_type(v.get_type().get_size())
+                .into(),
+            other => unreachable!("{other} is not a number"),
+        }
+    }
+
+    /// Whether the elements of `v` are f64.
+    pub(crate) fn is_double(&self, v: V<'c>) -> bool {
+        match v {
+            V::VectorValue(v) => {
+                v.get_type().get_element_type().into_float_type() == self.ctx.f64_type()
+            }
+            v => v.into_float_value().get_type() == self.ctx.f64_type(),
+        }
+    }
+
+    // ---- arithmetic ----
+
+    float_binary!(add build_float_add, sub build_float_sub, mul build_float_mul, div build_float_div);
+    int_binary!(bit_add build_int_add, bit_sub build_int_sub, bit_and build_and, bit_or build_or,
+        shl build_left_shift);
+
+    pub(crate) fn shift_right_signed(&self, a: V<'c>, b: V<'c>) -> V<'c> {
+        match (a, b) {
+            (V::VectorValue(a), V::VectorValue(b)) => {
+                built(self.b.build_right_shift(a, b, true, "")).into()
+            }
+            (a, b) => {
+                built(self.b.build_right_shift(a.into_int_value(), b.into_int_value(), true, ""))
+                    .into()
+            }
+        }
+    }
+
+    pub(crate) fn neg(&self, a: V<'c>) -> V<'c> {
+        match a {
+            V::VectorValue(a) => built(self.b.build_float_neg(a, "")).into(),
+            a => built(self.b.build_float_neg(a.into_float_value(), "")).into(),
+        }
+    }
+
+    /// `a * b + c`: fused where the target has it, else two roundings.
+    pub(crate) fn mul_add(&self, a: V<'c>, b: V<'c>, c: V<'c>) -> V<'c> {
+        if self.level.has_fma() {
+            self.intrinsic("llvm.fma", c.get_type(), &[a, b, c])
+        } else {
+            self.add(self.mul(a, b), c)
+        }
+    }
+
+    pub(crate) fn sqrt(&self, a: V<'c>) -> V<'c> {
+        self.intrinsic("llvm.sqrt", a.get_type(), &[a])
+    }
+
+    fn intrinsic(&self, name: &str, ty: BasicTypeEnum<'c>, args: &[V<'c>]) -> V<'c> {
+        let declaration = Intrinsic::find(name)
+            .and_then(|i| i.get_declaration(&self.module, &[ty]))
+            .unwrap_or_else(|| unreachable!("LLVM 22 has {name}"));
+        let args: Vec<_> = args.iter().map(|&a| a.into()).collect();
+        built(self.b.build_call(declaration, &args, "")).try_as_basic_value().unwrap_basic()
+    }
+
+    pub(crate) fn compare(&self, predicate: FloatPredicate, a: V<'c>, b: V<'c>) -> V<'c> {
+        match (a, b) {
+            (V::VectorValue(a), V::VectorValue(b)) => {
+                built(self.b.build_float_compare(predicate, a, b, "")).into()
+            }
+            (V::VectorValue(a), b) => {
+                built(self.b.build_float_compare(predicate, a, self.splat_to(b, a), "")).into()
+            }
+            (a, V::VectorValue(b)) => {
+                built(self.b.build_float_compare(predicate, self.splat_to(a, b), b, "")).into()
+            }
+            (a, b) => built(self.b.build_float_compare(
+                predicate,
+                a.into_float_value(),
+                b.into_float_value(),
+                "",
+            ))
+            .into(),
+        }
+    }
+
+    /// `if condition { a } else { b }`, lane by lane where the condition is a vector.
+    pub(crate) fn select(&self, condition: V<'c>, a: V<'c>, b: V<'c>) -> V<'c> {
+        match condition {
+            V::VectorValue(c) => {
+                let widen = |v: V<'c>| match v {
+                    V::VectorValue(_) => v,
+                    v => self.splat(v, u64::from(c.get_type().get_size())).into(),
+                };
+                built(self.b.build_select(c, widen(a), widen(b), ""))
+            }
+            c => built(self.b.build_select(c.into_int_value(), a, b, "")),
+        }
+    }
+
+    /// For lanes `from, from + 1, ..`: whether they lie before `limit`.
+    pub(crate) fn lanes_before(&self, from: I<'c>, limit: I<'c>) -> V<'c> {
+        let lanes = self.lanes();
+        let short = self.ctx.i32_type();
+        let left = built(self.b.build_int_truncate(self.isub(limit, from), short, ""));
+        let ty = short.vec_type(lanes as u32);
+        let first =
+            built(self.b.build_insert_element(ty.get_poison(), left, short.const_zero(), ""));
+        let left = built(self.b.build_shuffle_vector(
+            first,
+            ty.get_poison(),
+            self.mask(&vec![0; lanes as usize]),
+            "",
+        ));
+        let index = self.mask(&(0..lanes).collect::<Vec<_>>());
+        built(self.b.build_int_compare(IntPredicate::SLT, index, left, "")).into()
+    }
+
+    /// `if a > b { a } else { b }`.
+    pub(crate) fn max(&self, a: V<'c>, b: V<'c>) -> V<'c> {
+        self.select(self.compare(FloatPredicate::OGT, a, b), a, b)
+    }
+
+    /// `if a < b { a } else { b }`.
+    pub(crate) fn min(&self, a: V<'c>, b: V<'c>) -> V<'c> {
+        self.select(self.compare(FloatPredicate::OLT, a, b), a, b)
+    }
+
+    /// The bit pattern of a number.
+    pub(crate) fn to_bits(&self, v: V<'c>) -> V<'c> {
+        built(self.b.build_bit_cast(v, self.bits_type(v), ""))
+    }
+
+    /// The number with a bit pattern, in the type of `like`.
+    pub(crate) fn from_bits(&self, bits: V<'c>, like: V<'c>) -> V<'c> {
+        built(self.b.build_bit_cast(bits, like.get_type(), ""))
+    }
+
+    /// Signed integers to numbers, in the type of `like`.
+    pub(crate) fn from_signed(&self, bits: V<'c>, like: V<'c>) -> V<'c> {
+        match bits {
+            V::VectorValue(b) => {
+                built(self.b.build_signed_int_to_float(b, like.into_vector_value().get_type(), ""))
+                    .into()
+            }
+            b => built(self.b.build_signed_int_to_float(
+                b.into_int_value(),
+                like.into_float_value().get_type(),
+                "",
+            ))
+            .into(),
+        }
+    }
+
+    /// A scalar rounded or widened to `dtype`.
+    pub(crate) fn convert(&self, v: V<'c>, dtype: Dtype) -> V<'c> {
+        built(self.b.build_float_cast(v.into_float_value(), self.real_of(dtype), "")).into()
+    }
+
+    /// A vector widened to f64.
+    pub(crate) fn widen(&self, v: V<'c>) -> V<'c> {
+        let v = v.into_vector_value();
+        built(self.b.build_float_cast(v, self.ctx.f64_type().vec_type(v.get_type().get_size()), ""))
+            .into()
+    }
+
+    // ---- vectors ----
+
+    /// `lanes` copies of a scalar.
+    pub(crate) fn splat(&self, v: V<'c>, lanes: u64) -> VectorValue<'c> {
+        let ty = v.into_float_value().get_type().vec_type(lanes as u32);
+        let first = built(self.b.build_insert_element(
+            ty.get_poison(),
+            v,
+            self.ctx.i32_type().const_zero(),
+            "",
+        ));
+        built(self.b.build_shuffle_vector(
+            first,
+            ty.get_poison(),
+            self.mask(&vec![0; lanes as usize]),
+            "",
+        ))
+    }
+
+    fn splat_to(&self, v: V<'c>, like: VectorValue<'c>) -> VectorValue<'c> {
+        self.splat(v, u64::from(like.get_type().get_size()))
+    }
+
+    fn mask(&self, indices: &[u64]) -> VectorValue<'c> {
+        let elements: Vec<_> =
+            indices.iter().map(|&i| self.ctx.i32_type().const_int(i, false)).collect();
+        VectorType::const_vector(&elements)
+    }
+
+    /// Lanes of `a` followed by `b`, picked by `indices`.
+    pub(crate) fn shuffle(&self, a: V<'c>, b: V<'c>, indices: &[u64]) -> V<'c> {
+        let (a, b) = (a.into_vector_value(), b.into_vector_value());
+        built(self.b.build_shuffle_vector(a, b, self.mask(indices), "")).into()
+    }
+
+    /// The first `width` lanes of `v`, the others replaced by `fill`.
+    pub(crate) fn keep(&self, v: V<'c>, width: u64, fill: f64) -> V<'c> {
+        let lanes = u64::from(v.into_vector_value().get_type().get_size());
+        if width == lanes {
+            return v;
+        }
+        let indices: Vec<_> = (0..lanes).map(|l| if l < width { l } else { lanes + l }).collect();
+        self.shuffle(v, self.like(v, fill), &indices)
+    }
+
+    /// Folds lanes by halves: lane `l` meets lane `l + half` until one is left.
+    fn fold(&self, mut v: V<'c>, combine: impl Fn(V<'c>, V<'c>) -> V<'c>) -> V<'c> {
+        let mut half = u64::from(v.into_vector_value().get_type().get_size()) / 2;
+        while half > 0 {
+            let low: Vec<_> = (0..half).collect();
+            let high: Vec<_> = (half..2 * half).collect();
+            v = combine(self.shuffle(v, v, &low), self.shuffle(v, v, &high));
+            half /= 2;
+        }
+        built(self.b.build_extract_element(
+            v.into_vector_value(),
+            self.ctx.i32_type().const_zero(),
+            "",
+        ))
+    }
+
+    /// Sum of all lanes, in the order of [`Self::fold`].
+    pub(crate) fn lane_sum(&self, v: V<'c>) -> V<'c> {
+        self.fold(v, |a, b| self.add(a, b))
+    }
+
+    /// Largest lane.
+    pub(crate) fn lane_max(&self, v: V<'c>) -> V<'c> {
+        self.fold(v, |a, b| self.max(a, b))
+    }
+
+    // ---- integers ----
+
+    pub(crate) fn iadd(&self, a: I<'c>, b: I<'c>) -> I<'c> {
+        built(self.b.build_int_nuw_add(a, b, ""))
+    }
+
+    pub(crate) fn isub(&self, a: I<'c>, b: I<'c>) -> I<'c> {
+        built(self.b.build_int_sub(a, b, ""))
+    }
+
+    pub(crate) fn imul(&self, a: I<'c>, b: I<'c>) -> I<'c> {
+        built(self.b.build_int_nuw_mul(a, b, ""))
+    }
+
+    pub(crate) fn idiv(&self, a: I<'c>, b: u64) -> I<'c> {
+        built(self.b.build_int_unsigned_div(a, self.n(b), ""))
+    }
+
+    pub(crate) fn irem(&self, a: I<'c>, b: u64) -> I<'c> {
+        built(self.b.build_int_unsigned_rem(a, self.n(b), ""))
+    }
+
+    pub(crate) fn icmp(&self, predicate: IntPredicate, a: I<'c>, b: I<'c>) -> I<'c> {
+        built(self.b.build_int_compare(predicate, a, b, ""))
+    }
+
+    pub(crate) fn imin(&self, a: I<'c>, b: I<'c>) -> I<'c> {
+        let less = self.icmp(IntPredicate::ULT, a, b);
+        built(self.b.build_select(less, a, b, "")).into_int_value()
+    }
+
+    pub(crate) fn both(&self, a: I<'c>, b: I<'c>) -> I<'c> {
+        built(self.b.build_and(a, b, ""))
+    }
+
+    // ---- memory ----
+
+    /// Address of element `index` of an array of `ty`.
+    #[allow(unsafe_code)]
+    pub(crate) fn at_typed(&self, base: P<'c>, index: I<'c>, ty: impl BasicType<'c>) -> P<'c> {
+        // SAFETY: building a GEP is unsafe in inkwell because an in-bounds one with wrong indices is undefined when
+        // executed. Each caller computes its index from the same shapes that `Kernel::parameters` and
+        // `Kernel::workspace_bytes` are derived from.
+        built(unsafe { self.b.build_in_bounds_gep(ty, base, &[index], "") })
+    }
+
+    /// Address of element `index` of an array of the element type.
+    pub(crate) fn at(&self, base: P<'c>, index: I<'c>) -> P<'c> {
+        self.at_typed(base, index, self.real())
+    }
+
+    pub(crate) fn load_typed(&self, ty: impl BasicType<'c>, address: P<'c>, align: u64) -> V<'c> {
+        let value = built(self.b.build_load(ty, address, ""));
+        let load = value.as_instruction_value().expect("a load is an instruction");
+        load.set_alignment(align as u32).expect("alignments are powers of two");
+        value
+    }
+
+    pub(crate) fn store_aligned(&self, address: P<'c>, value: V<'c>, align: u64) {
+        let store = built(self.b.build_store(address, value));
+        store.set_alignment(align as u32).expect("alignments are powers of two");
+    }
+
+    /// One element.
+    pub(crate) fn load(&self, base: P<'c>, index: I<'c>) -> V<'c> {
+        self.load_typed(self.real(), self.at(base, index), self.dtype().bytes())
+    }
+
+    pub(crate) fn store(&self, base: P<'c>, index: I<'c>, value: V<'c>) {
+        self.store_aligned(self.at(base, index), value, self.dtype().bytes());
+    }
+
+    /// `lanes` consecutive elements.
+    pub(crate) fn load_lanes(&self, address: P<'c>, lanes: u64) -> V<'c> {
+        self.load_typed(self.vector(lanes), address, self.dtype().bytes())
+    }
+
+    pub(crate) fn store_lanes(&self, address: P<'c>, value: V<'c>) {
+        self.store_aligned(address, value, self.dtype().bytes());
+    }
+
+    /// A virtual vector whose first `width` lanes are read and whose others are zero. No byte beyond is touched.
+    pub(crate) fn load_piece(&self, base: P<'c>, index: I<'c>, width: u64) -> V<'c> {
+        let lanes = self.lanes();
+        let piece = self.load_lanes(self.at(base, index), width);
+        if width == lanes {
+            return piece;
+        }
+        let zero = self.vector(width).const_zero().into();
+        let indices: Vec<_> = (0..lanes).map(|l| if l < width { l } else { width }).collect();
+        self.shuffle(piece, zero, &indices)
+    }
+
+    /// Writes the first `width` lanes and no byte beyond.
+    pub(crate) fn store_piece(&self, base: P<'c>, index: I<'c>, value: V<'c>, width: u64) {
+        let piece = if width == self.lanes() {
+            value
+        } else {
+            self.shuffle(value, value, &(0..width).collect::<Vec<_>>())
+        };
+        self.store_lanes(self.at(base, index), piece);
+    }
+
+    /// A mutable local, which optimisation turns into a register.
+    pub(crate) fn local(&self, initial: V<'c>) -> Local<'c> {
+        let entry = self
+            .current_function()
+            .get_first_basic_block()
+            .expect("functions are emitted from their entry");
+        let at_entry = self.ctx.create_builder();
+        match entry.get_first_instruction() {
+            Some(first) => at_entry.position_before(&first),
+            None => at_entry.position_at_end(entry),
+        }
+        let slot = built(at_entry.build_alloca(initial.get_type(), ""));
+        built(self.b.build_store(slot, initial));
+        Local { slot, ty: initial.get_type() }
+    }
+
+    pub(crate) fn get(&self, local: &Local<'c>) -> V<'c> {
+        built(self.b.build_load(local.ty, local.slot, ""))
+    }
+
+    pub(crate) fn set(&self, local: &Local<'c>, value: V<'c>) {
+        built(self.b.build_store(local.slot, value));
+    }
+
+    // ---- control ----
+
+    fn current_block(&self) -> BasicBlock<'c> {
+        self.b.get_insert_block().expect("the builder is inside a function")
+    }
+
+    fn current_function(&self) -> FunctionValue<'c> {
+        self.current_block().get_parent().expect("blocks belong to functions")
+    }
+
+    /// `for i in (from..to).step_by(step)`.
+    pub(crate) fn for_each(&self, from: I<'c>, to: I<'c>, step: u64, body: impl FnOnce(I<'c>)) {
+        let function = self.current_function();
+        let [head, inside, after] =
+            ["head", "body", "after"].map(|n| self.ctx.append_basic_block(function, n));
+        let before = self.current_block();
+        built(self.b.build_unconditional_branch(head));
+        self.b.position_at_end(head);
+        let index = built(self.b.build_phi(self.i64(), "i"));
+        let value = index.as_basic_value().into_int_value();
+        built(self.b.build_conditional_branch(
+            self.icmp(IntPredicate::ULT, value, to),
+            inside,
+            after,
+        ));
+        self.b.position_at_end(inside);
+        body(value);
+        let next = self.iadd(value, self.n(step));
+        index.add_incoming(&[(&from, before), (&next, self.current_block())]);
+        built(self.b.build_unconditional_branch(head));
+        self.b.position_at_end(after);
+    }
+
+    /// Walks a row of `cols` elements in virtual vectors: `body` is emitted for whole vectors and once more for the
+    /// rest, with the first column and the number of columns at hand.
+    pub(crate) fn for_pieces(&self, cols: u64, body: impl Fn(I<'c>, u64)) {
+        let lanes = self.lanes();
+        let whole = cols - cols % lanes;
+        if whole > 0 {
+            self.for_each(self.n(0), self.n(whole), lanes, |c| body(c, lanes));
+        }
+        if whole < cols {
+            body(self.n(whole), cols - whole);
+        }
+    }
+
+    pub(crate) fn if_else(&self, condition: I<'c>, then: impl FnOnce(), otherwise: impl FnOnce()) {
+        let function = self.current_function();
+        let [yes, no, after] =
+            ["then", "else", "end"].map(|n| self.ctx.append_basic_block(function, n));
+        built(self.b.build_conditional_branch(condition, yes, no));
+        self.b.position_at_end(yes);
+        then();
+        built(self.b.build_unconditional_branch(after));
+        self.b.position_at_end(no);
+        otherwise();
+        built(self.b.build_unconditional_branch(after));
+        self.b.position_at_end(after);
+    }
+
+    pub(crate) fn if_true(&self, condition: I<'c>, then: impl FnOnce()) {
+        self.if_else(condition, then, || {});
+    }
+
+    /// A function without result, emitted now; the builder returns to where it was.
+    pub(crate) fn define(
+        &self,
+        name: &str,
+        linkage: Linkage,
+        params: &[BasicMetadataTypeEnum<'c>],
+        body: impl FnOnce(&[V<'c>]),
+    ) -> FunctionValue<'c> {
+        let back = self.b.get_insert_block();
+        let function = self.module.add_function(
+            name,
+            self.ctx.void_type().fn_type(params, false),
+            Some(linkage),
+        );
+        for &attribute in &self.attributes {
+            function.add_attribute(AttributeLoc::Function, attribute);
+        }
+        if linkage == Linkage::Internal {
+            let noinline = Attribute::get_named_enum_kind_id("noinline");
+            function
+                .add_attribute(AttributeLoc::Function, self.ctx.create_enum_attribute(noinline, 0));
+        }
+        self.b.position_at_end(self.ctx.append_basic_block(function, "entry"));
+        body(&function.get_params());
+        built(self.b.build_return(None));
+        if let Some(block) = back {
+            self.b.position_at_end(block);
+        }
+        function
+    }
+
+    /// The internal function `name`, shared by all kernels of the module and emitted at first use.
+    pub(crate) fn shared(
+        &self,
+        name: &str,
+        params: &[BasicMetadataTypeEnum<'c>],
+        body: impl FnOnce(&[V<'c>]),
+    ) -> FunctionValue<'c> {
+        let suffix = if self.dtype() == Dtype::F64 { "f64" } else { "f32" };
+        let name = format!("piper.{name}.{suffix}");
+        self.module
+            .get_function(&name)
+            .unwrap_or_else(|| self.define(&name, Linkage::Internal, params, body))
+    }
+
+    pub(crate) fn call(&self, function: FunctionValue<'c>, args: &[V<'c>]) {
+        let args: Vec<_> = args.iter().map(|&a| a.into()).collect();
+        built(self.b.build_call(function, &args, ""));
+    }
+}
+
+/// A mutable local variable.
+pub(crate) struct Local<'c> {
+    slot: P<'c>,
+    ty: BasicTypeEnum<'c>,
+}

@@ -1,0 +1,207 @@
+//! Elementwise kernels and the epilogues of matrix products: scalar programs over vectors.
+
+use super::Launch;
+use super::emit::{Emitter, I, V};
+use super::gemm::{self, Finished, Product};
+use crate::blocking::Blocking;
+use crate::kernel::{Access, Dtype, Epilogue, Gemm, Map};
+use crate::scalar::{ScalarOp, ScalarProgram};
+use inkwell::{FloatPredicate, IntPredicate};
+
+/// Emits `program` and returns its results. With `lanes` the values are vectors, else scalars.
+fn program<'c>(
+    e: &Emitter<'c>,
+    program: &ScalarProgram,
+    lanes: Option<u64>,
+    input: impl Fn(u32) -> V<'c>,
+    scalar: impl Fn(u32) -> V<'c>,
+) -> Vec<V<'c>> {
+    let shaped = |v: V<'c>| match (v, lanes) {
+        (V::FloatValue(_), Some(lanes)) => e.splat(v, lanes).into(),
+        _ => v,
+    };
+    let mut values: Vec<V<'c>> = Vec::with_capacity(program.ops.len());
+    for op in &program.ops {
+        let get = |id: u32| values[id as usize];
+        let value = match *op {
+            ScalarOp::Const(c) => shaped(e.float(c.get())),
+            ScalarOp::Input(i) => shaped(input(i)),
+            ScalarOp::Scalar(i) => shaped(scalar(i)),
+            ScalarOp::Add(a, b) => e.add(get(a), get(b)),
+            ScalarOp::Sub(a, b) => e.sub(get(a), get(b)),
+            ScalarOp::Mul(a, b) => e.mul(get(a), get(b)),
+            ScalarOp::Div(a, b) => e.div(get(a), get(b)),
+            ScalarOp::Neg(a) => e.neg(get(a)),
+            ScalarOp::Max(a, b) => e.max(get(a), get(b)),
+            ScalarOp::Min(a, b) => e.min(get(a), get(b)),
+            ScalarOp::Sqrt(a) => e.sqrt(get(a)),
+            ScalarOp::Rsqrt(a) => e.div(e.like(get(a), 1.0), e.sqrt(get(a))),
+            ScalarOp::Exp(a) => e.exp(get(a)),
+            ScalarOp::Log(a) => e.log(get(a)),
+            ScalarOp::Tanh(a) => e.tanh(get(a)),
+            ScalarOp::PowInt(a, b) => power(e, get(a), get(b)),
+            ScalarOp::Less(a, b) => e.compare(FloatPredicate::OLT, get(a), get(b)),
+            ScalarOp::LessEqual(a, b) => e.compare(FloatPredicate::OLE, get(a), get(b)),
+            ScalarOp::Equal(a, b) => e.compare(FloatPredicate::OEQ, get(a), get(b)),
+            ScalarOp::Select(c, a, b) => e.select(get(c), get(a), get(b)),
+        };
+        values.push(value);
+    }
+    program.results.iter().map(|&r| values[r as usize]).collect()
+}
+
+/// `base` to a whole power below 2^32: one squaring for each of 32 bits, so that the operations do not depend on it.
+fn power<'c>(e: &Emitter<'c>, base: V<'c>, exponent: V<'c>) -> V<'c> {
+    let exponent =
+        e.min(e.max(exponent, e.like(exponent, 0.0)), e.like(exponent, f64::from(u32::MAX)));
+    let bits = super::emit::built(e.b.build_float_to_unsigned_int(
+        exponent.into_float_value(),
+        e.i64(),
+        "",
+    ));
+    let (square, result) = (e.local(base), e.local(e.like(base, 1.0)));
+    e.for_each(e.n(0), e.n(32), 1, |i| {
+        let shifted = super::emit::built(e.b.build_right_shift(bits, i, false, ""));
+        let odd = e.icmp(IntPredicate::EQ, e.irem(shifted, 2), e.n(1));
+        let s = e.get(&square);
+        let r = e.get(&result);
+        e.set(&result, e.select(odd.into(), e.mul(r, s), r));
+        e.set(&square, e.mul(s, s));
+    });
+    e.get(&result)
+}
+
+/// Run-time scalars as f64.
+fn runtime_scalars<'c>(k: &Launch<'_, 'c>, count: u32) -> Vec<V<'c>> {
+    let e = k.e;
+    let double = e.ctx.f64_type();
+    (0..count)
+        .map(|i| e.load_typed(double, e.at_typed(k.scalars, e.n(u64::from(i)), double), 8))
+        .collect()
+}
+
+/// Emits an elementwise kernel.
+pub(super) fn map(k: &Launch<'_, '_>, m: &Map) {
+    let e = k.e;
+    let dtype = e.dtype();
+    let scalars = runtime_scalars(k, m.scalars);
+    e.set_dtype(Dtype::F64);
+    let uniforms = program(
+        e,
+        &m.uniforms,
+        None,
+        |_| unreachable!("uniform programs were checked to read no input"),
+        |i| scalars[i as usize],
+    );
+    e.set_dtype(dtype);
+    let uniforms: Vec<V> = uniforms.into_iter().map(|u| e.convert(u, dtype)).collect();
+
+    let broadcast = m.operands.iter().any(|o| matches!(o.access, Access::Row | Access::Column));
+    let (rows, cols) = if broadcast { (m.rows, m.cols) } else { (1, m.rows * m.cols) };
+    // Scalar operands are read once: a buffer that is both such an operand and an output would change under way.
+    let ones: Vec<Option<V>> = m
+        .operands
+        .iter()
+        .zip(&k.buffers)
+        .map(|(o, &buffer)| (o.access == Access::Scalar).then(|| e.load(buffer, e.n(0))))
+        .collect();
+    e.for_each(e.n(0), e.n(rows), 1, |r| {
+        let start = e.imul(r, e.n(cols));
+        e.for_pieces(cols, |c, width| {
+            let here = e.iadd(start, c);
+            let input = |i: u32| {
+                let buffer = k.buffers[i as usize];
+                match m.operands[i as usize].access {
+                    Access::Full => e.load_piece(buffer, here, width),
+                    Access::Row => e.load_piece(buffer, c, width),
+                    Access::Column => e.load(buffer, r),
+                    Access::Scalar => ones[i as usize].expect("loaded above"),
+                }
+            };
+            let results = program(e, &m.body, Some(e.lanes()), input, |i| uniforms[i as usize]);
+            for (&operand, value) in m.stores.iter().zip(results) {
+                e.store_piece(k.buffers[operand as usize], here, value, width);
+            }
+        });
+    });
+}
+
+/// Emits a matrix product with its bias and epilogue.
+pub(super) fn gemm<'c>(k: &Launch<'_, 'c>, g: &Gemm) {
+    let e = k.e;
+    let default = Epilogue::default();
+    let epilogue = g.epilogue.as_ref().unwrap_or(&default);
+    let bias = g.bias.then(|| k.buffers[2]);
+    let reads = 2 + usize::from(g.bias);
+    let operands = &k.buffers[reads..reads + epilogue.operands.len()];
+    let outputs = &k.buffers[reads + epilogue.operands.len()..];
+    let scalars: Vec<V> =
+        runtime_scalars(k, epilogue.scalars).into_iter().map(|s| e.convert(s, e.dtype())).collect();
+    let ones: Vec<Option<V>> = epilogue
+        .operands
+        .iter()
+        .zip(operands)
+        .map(|(&access, &buffer)| (access == Access::Scalar).then(|| e.load(buffer, e.n(0))))
+        .collect();
+    let lanes = e.lanes();
+
+    e.for_each(e.n(0), e.n(g.batch), 1, |batch| {
+        let part = |rows: u64, cols: u64| e.imul(batch, e.n(rows * cols));
+        let first_row = e.imul(batch, e.n(g.m));
+        let piece = |row: I<'c>, c: I<'c>, width: u64| {
+            let here = e.iadd(e.imul(row, e.n(g.n)), c);
+            let mut value = e.load_piece(outputs[0], here, width);
+            if let Some(bias) = bias {
+                value = e.add(value, e.load_piece(bias, c, width));
+            }
+            if g.epilogue.is_none() {
+                return e.store_piece(outputs[0], here, value, width);
+            }
+            let input = |i: u32| match i.checked_sub(1).map(|i| i as usize) {
+                None => value,
+                Some(i) => match epilogue.operands[i] {
+                    Access::Full => e.load_piece(operands[i], here, width),
+                    Access::Row => e.load_piece(operands[i], c, width),
+                    Access::Column => e.load(operands[i], row),
+                    Access::Scalar => ones[i].expect("loaded above"),
+                },
+            };
+            let results = program(e, &epilogue.body, Some(lanes), input, |i| scalars[i as usize]);
+            for (&output, value) in outputs.iter().zip(results) {
+                e.store_piece(output, here, value, width);
+            }
+        };
+        let finish = |f: Finished<'c>| {
+            let rest = g.n % lanes;
+            e.for_each(f.row, f.row_end, 1, |r| {
+                let row = e.iadd(first_row, r);
+                // Blocks start at multiples of the virtual vector, so only the last one of a row ends within one.
+                let whole = e.isub(f.col_end, e.irem(f.col_end, lanes));
+                e.for_each(f.col, whole, lanes, |c| piece(row, c, lanes));
+                if rest > 0 {
+                    let last = e.icmp(IntPredicate::EQ, f.col_end, e.n(g.n));
+                    e.if_true(last, || piece(row, e.n(g.n - rest), rest));
+                }
+            });
+        };
+        let product = Product {
+            m: e.n(g.m),
+            n: e.n(g.n),
+            k: e.n(g.k),
+            a: e.at(k.buffers[0], part(g.m, g.k)),
+            lda: e.n(if g.transpose_a { g.m } else { g.k }),
+            transpose_a: g.transpose_a,
+            b: e.at(k.buffers[1], part(g.k, g.n)),
+            ldb: e.n(if g.transpose_b { g.k } else { g.n }),
+            transpose_b: g.transpose_b,
+            c: e.at(outputs[0], part(g.m, g.n)),
+            ldc: e.n(g.n),
+            accumulate: g.accumulate,
+            blocking: Blocking::of(g.m, g.n, g.k, e.dtype()),
+            workspace: k.workspace,
+        };
+        let finish: Option<&dyn Fn(Finished<'c>)> =
+            if g.bias || g.epilogue.is_some() { Some(&finish) } else { None };
+        gemm::product(e, &product, finish);
+    });
+}

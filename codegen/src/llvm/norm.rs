@@ -1,0 +1,104 @@
+//! Layer norm and RMS norm, forward and backward. Statistics are recomputed in the backward kernels from `x`.
+
+use super::Launch;
+use super::emit::{Emitter, I, P, V};
+use crate::kernel::{Norm, NormKind};
+
+/// `(x - mean) * rstd` of one row is all that is needed of it; RMS norm has mean zero.
+struct Statistics<'c> {
+    mean: Option<V<'c>>,
+    rstd: V<'c>,
+}
+
+impl<'c> Statistics<'c> {
+    fn normalise(&self, e: &Emitter<'c>, x: V<'c>) -> V<'c> {
+        let centred = self.mean.map_or(x, |mean| e.sub(x, mean));
+        e.mul(centred, self.rstd)
+    }
+}
+
+/// Sum over a row of what `term` gives; lanes beyond the row's end are cleared.
+pub(super) fn row_sum<'c>(e: &Emitter<'c>, cols: u64, term: impl Fn(I<'c>, u64) -> V<'c>) -> V<'c> {
+    let sum = e.local(e.vector(e.lanes()).const_zero().into());
+    e.for_pieces(cols, |c, width| {
+        let value = e.keep(term(c, width), width, 0.0);
+        e.set(&sum, e.add(e.get(&sum), value));
+    });
+    e.lane_sum(e.get(&sum))
+}
+
+fn statistics<'c>(e: &Emitter<'c>, n: &Norm, x: P<'c>) -> Statistics<'c> {
+    let count = e.float(n.cols as f64);
+    let mean = (n.kind == NormKind::Layer)
+        .then(|| e.div(row_sum(e, n.cols, |c, width| e.load_piece(x, c, width)), count));
+    let squares = row_sum(e, n.cols, |c, width| {
+        let value = e.load_piece(x, c, width);
+        let centred = mean.map_or(value, |mean| e.sub(value, mean));
+        e.mul(centred, centred)
+    });
+    let spread = e.add(e.div(squares, count), e.float(n.eps.get()));
+    Statistics { mean, rstd: e.div(e.float(1.0), e.sqrt(spread)) }
+}
+
+/// `x, gamma, [beta], y`.
+pub(super) fn forward(k: &Launch<'_, '_>, n: &Norm) {
+    let e = k.e;
+    let (gamma, y) = (k.buffers[1], *k.buffers.last().expect("a norm has an output"));
+    let beta = (n.kind == NormKind::Layer).then(|| k.buffers[2]);
+    e.for_each(e.n(0), e.n(n.rows), 1, |r| {
+        let start = e.imul(r, e.n(n.cols));
+        let (x, y) = (e.at(k.buffers[0], start), e.at(y, start));
+        let stats = statistics(e, n, x);
+        e.for_pieces(n.cols, |c, width| {
+            let normal = stats.normalise(e, e.load_piece(x, c, width));
+            let scaled = e.mul(normal, e.load_piece(gamma, c, width));
+            let value = beta.map_or(scaled, |beta| e.add(scaled, e.load_piece(beta, c, width)));
+            e.store_piece(y, c, value, width);
+        });
+    });
+}
+
+/// `x, gamma, dy, dx`: with `g = dy * gamma` and `h` the normalised row,
+/// `dx = rstd * (g - mean(g) - h * mean(g * h))`, without `mean(g)` for RMS norm.
+pub(super) fn input_gradient(k: &Launch<'_, '_>, n: &Norm) {
+    let e = k.e;
+    let gamma = k.buffers[1];
+    let count = e.float(n.cols as f64);
+    e.for_each(e.n(0), e.n(n.rows), 1, |r| {
+        let start = e.imul(r, e.n(n.cols));
+        let [x, dy, dx] = [0, 2, 3].map(|i: usize| e.at(k.buffers[i], start));
+        let stats = statistics(e, n, x);
+        let g = |c, width| e.mul(e.load_piece(dy, c, width), e.load_piece(gamma, c, width));
+        let h = |c, width| stats.normalise(e, e.load_piece(x, c, width));
+        let mean_g = stats.mean.map(|_| e.div(row_sum(e, n.cols, g), count));
+        let mean_gh = e.div(row_sum(e, n.cols, |c, width| e.mul(g(c, width), h(c, width))), count);
+        e.for_pieces(n.cols, |c, width| {
+            let centred = mean_g.map_or(g(c, width), |mean| e.sub(g(c, width), mean));
+            let value = e.sub(centred, e.mul(h(c, width), mean_gh));
+            e.store_piece(dx, c, e.mul(value, stats.rstd), width);
+        });
+    });
+}
+
+/// `x, dy, dgamma, [dbeta]`.
+pub(super) fn weight_gradient(k: &Launch<'_, '_>, n: &Norm) {
+    let e = k.e;
+    let (dgamma, dbeta) = (k.buffers[2], k.buffers.get(3).copied());
+    for out in [Some(dgamma), dbeta].into_iter().flatten() {
+        super::rows::fill_zero(e, out, n.cols);
+    }
+    e.for_each(e.n(0), e.n(n.rows), 1, |r| {
+        let start = e.imul(r, e.n(n.cols));
+        let (x, dy) = (e.at(k.buffers[0], start), e.at(k.buffers[1], start));
+        let stats = statistics(e, n, x);
+        e.for_pieces(n.cols, |c, width| {
+            let gradient = e.load_piece(dy, c, width);
+            let normal = stats.normalise(e, e.load_piece(x, c, width));
+            let sum = e.add(e.load_piece(dgamma, c, width), e.mul(gradient, normal));
+            e.store_piece(dgamma, c, sum, width);
+            if let Some(dbeta) = dbeta {
+                e.store_piece(dbeta, c, e.add(e.load_piece(dbeta, c, width), gradient), width);
+            }
+        });
+    });
+}

@@ -1,0 +1,171 @@
+//! Kernels that walk rows without mixing columns: table look-up and its gradient, row sums, rotary positions, and the
+//! two kernels of gradient clipping.
+
+use super::Launch;
+use super::emit::{Emitter, I, P, V, built};
+use crate::kernel::{Dtype, Embedding};
+use inkwell::IntPredicate;
+use inkwell::module::Linkage;
+
+/// Clears `elems` elements.
+pub(super) fn fill_zero<'c>(e: &Emitter<'c>, out: P<'c>, elems: u64) {
+    let zero = e.vector(e.lanes()).const_zero().into();
+    e.for_pieces(elems, |i, width| e.store_piece(out, i, zero, width));
+}
+
+/// Token `index` and whether it is below `limit`; an illegal one becomes zero so that no wild address is formed.
+pub(super) fn token<'c>(
+    e: &Emitter<'c>,
+    tokens: P<'c>,
+    index: I<'c>,
+    limit: u64,
+) -> (I<'c>, I<'c>) {
+    let short = e.ctx.i32_type();
+    let value = e.load_typed(short, e.at_typed(tokens, index, short), 4).into_int_value();
+    let value = built(e.b.build_int_s_extend(value, e.i64(), ""));
+    let legal = e.icmp(IntPredicate::ULT, value, e.n(limit));
+    (e.select(legal.into(), value.into(), e.n(0).into()).into_int_value(), legal)
+}
+
+/// `tokens, w, y`.
+pub(super) fn embedding(k: &Launch<'_, '_>, s: &Embedding) {
+    let e = k.e;
+    let nan = e.float(f64::NAN);
+    e.for_each(e.n(0), e.n(s.rows), 1, |r| {
+        let (token, legal) = token(e, k.buffers[0], r, s.vocab);
+        let from = e.at(k.buffers[1], e.imul(token, e.n(s.dim)));
+        let to = e.at(k.buffers[2], e.imul(r, e.n(s.dim)));
+        e.for_pieces(s.dim, |c, width| {
+            let nan = e.splat(nan, e.lanes()).into();
+            let value = e.select(legal.into(), e.load_piece(from, c, width), nan);
+            e.store_piece(to, c, value, width);
+        });
+    });
+}
+
+/// `tokens, dy, dw`.
+pub(super) fn embedding_gradient(k: &Launch<'_, '_>, s: &Embedding) {
+    let e = k.e;
+    fill_zero(e, k.buffers[2], s.vocab * s.dim);
+    e.for_each(e.n(0), e.n(s.rows), 1, |r| {
+        let (token, legal) = token(e, k.buffers[0], r, s.vocab);
+        e.if_true(legal, || {
+            let from = e.at(k.buffers[1], e.imul(r, e.n(s.dim)));
+            let to = e.at(k.buffers[2], e.imul(token, e.n(s.dim)));
+            add_row(e, from, to, s.dim);
+        });
+    });
+}
+
+fn add_row<'c>(e: &Emitter<'c>, from: P<'c>, to: P<'c>, cols: u64) {
+    e.for_pieces(cols, |c, width| {
+        let sum = e.add(e.load_piece(to, c, width), e.load_piece(from, c, width));
+        e.store_piece(to, c, sum, width);
+    });
+}
+
+/// `x, y`.
+pub(super) fn sum_rows(k: &Launch<'_, '_>, rows: u64, cols: u64) {
+    let e = k.e;
+    fill_zero(e, k.buffers[1], cols);
+    e.for_each(e.n(0), e.n(rows), 1, |r| {
+        add_row(e, e.at(k.buffers[0], e.imul(r, e.n(cols))), k.buffers[1], cols);
+    });
+}
+
+/// `x, total`: one partial sum a lane of the virtual vector of `x`, then folded by halves.
+pub(super) fn sum_squares(k: &Launch<'_, '_>, elems: u64) {
+    let e = k.e;
+    let lanes = e.lanes();
+    let sum = e.local(e.ctx.f64_type().vec_type(lanes as u32).const_zero().into());
+    e.for_pieces(elems, |i, width| {
+        let value = e.load_piece(k.buffers[0], i, width);
+        let value = if e.dtype() == Dtype::F32 { e.widen(value) } else { value };
+        e.set(&sum, e.add(e.get(&sum), e.mul(value, value)));
+    });
+    e.store_aligned(k.buffers[1], e.lane_sum(e.get(&sum)), 8);
+}
+
+/// `total, scale`.
+pub(super) fn clip_scale(k: &Launch<'_, '_>, max_norm: f64) {
+    let e = k.e;
+    let dtype = e.dtype();
+    e.set_dtype(Dtype::F64);
+    let total = e.load(k.buffers[0], e.n(0));
+    let scale = e.div(e.float(max_norm), e.add(e.sqrt(total), e.float(1e-6)));
+    let scale = e.min(e.float(1.0), scale);
+    e.set_dtype(dtype);
+    e.store(k.buffers[1], e.n(0), e.convert(scale, dtype));
+}
+
+/// Shape of a rotary kernel.
+pub(super) struct Rotary {
+    pub(super) batch: u64,
+    pub(super) seq: u64,
+    pub(super) heads: u64,
+    pub(super) head_dim: u64,
+    pub(super) base: f64,
+    pub(super) inverse: bool,
+}
+
+/// `x, y`; cosines and sines are tables in the code, one pair a shape, shared by all rotary kernels of the module.
+pub(super) fn rotary(k: &Launch<'_, '_>, s: &Rotary) {
+    let e = k.e;
+    let half = s.head_dim / 2;
+    let angles = |f: fn(f64) -> f64| -> Vec<f64> {
+        (0..s.seq)
+            .flat_map(|p| (0..half).map(move |i| f(rotary_angle(p, i, s.head_dim, s.base))))
+            .collect()
+    };
+    let key = format!("{}x{}.{:016x}", s.seq, s.head_dim, s.base.to_bits());
+    let cosines = table(e, &format!("cos.{key}"), || angles(f64::cos));
+    let sines = table(e, &format!("sin.{key}"), || angles(f64::sin));
+    e.for_each(e.n(0), e.n(s.batch), 1, |batch| {
+        e.for_each(e.n(0), e.n(s.seq), 1, |position| {
+            let row = e.iadd(e.imul(batch, e.n(s.seq)), position);
+            e.for_each(e.n(0), e.n(s.heads), 1, |head| {
+                let start = e.imul(e.iadd(e.imul(row, e.n(s.heads)), head), e.n(s.head_dim));
+                let turn = e.imul(position, e.n(half));
+                e.for_pieces(half, |i, width| {
+                    let at_table = e.iadd(turn, i);
+                    let (low, high) = (e.iadd(start, i), e.iadd(e.iadd(start, i), e.n(half)));
+                    let (c, sin) = (
+                        e.load_piece(cosines, at_table, width),
+                        e.load_piece(sines, at_table, width),
+                    );
+                    let sin = if s.inverse { e.neg(sin) } else { sin };
+                    let (a, b) = (
+                        e.load_piece(k.buffers[0], low, width),
+                        e.load_piece(k.buffers[0], high, width),
+                    );
+                    e.store_piece(k.buffers[1], low, e.sub(e.mul(a, c), e.mul(b, sin)), width);
+                    e.store_piece(k.buffers[1], high, e.add(e.mul(a, sin), e.mul(b, c)), width);
+                });
+            });
+        });
+    });
+}
+
+pub(crate) use crate::reference::rotary_angle;
+
+fn table<'c>(e: &Emitter<'c>, name: &str, values: impl FnOnce() -> Vec<f64>) -> P<'c> {
+    let suffix = if e.dtype() == Dtype::F64 { "f64" } else { "f32" };
+    let name = format!("piper.{name}.{suffix}");
+    if let Some(existing) = e.module.get_global(&name) {
+        return existing.as_pointer_value();
+    }
+    let real = e.real();
+    let elements: Vec<_> = values().into_iter().map(|v| real.const_float(v)).collect();
+    let array = real.const_array(&elements);
+    let global = e.module.add_global(array.get_type(), None, &name);
+    global.set_initializer(&array);
+    global.set_constant(true);
+    global.set_linkage(Linkage::Internal);
+    global.set_alignment(64);
+    global.as_pointer_value()
+}
+
+/// A value repeated over the virtual vector.
+pub(super) fn repeated<'c>(e: &Emitter<'c>, value: V<'c>) -> V<'c> {
+    e.splat(value, e.lanes()).into()
+}

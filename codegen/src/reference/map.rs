@@ -1,0 +1,94 @@
+//! Scalar programs, elementwise maps.
+
+use super::{Buffers, Element, larger, smaller};
+use crate::kernel::{Access, Map};
+use crate::scalar::{ScalarOp, ScalarProgram};
+
+/// Evaluates a program at one position. Truth values are kept as one and zero.
+pub(super) fn program<T: Element>(
+    p: &ScalarProgram,
+    input: impl Fn(u32) -> T,
+    scalars: &[T],
+) -> Vec<T> {
+    let truth = |b: bool| if b { T::ONE } else { T::ZERO };
+    let mut values: Vec<T> = Vec::with_capacity(p.ops.len());
+    for op in &p.ops {
+        let get = |id: u32| values[id as usize];
+        let value = match *op {
+            ScalarOp::Const(c) => T::new(c.get()),
+            ScalarOp::Input(i) => input(i),
+            ScalarOp::Scalar(i) => scalars[i as usize],
+            ScalarOp::Add(a, b) => get(a) + get(b),
+            ScalarOp::Sub(a, b) => get(a) - get(b),
+            ScalarOp::Mul(a, b) => get(a) * get(b),
+            ScalarOp::Div(a, b) => get(a) / get(b),
+            ScalarOp::Neg(a) => -get(a),
+            ScalarOp::Max(a, b) => larger(get(a), get(b)),
+            ScalarOp::Min(a, b) => smaller(get(a), get(b)),
+            ScalarOp::Sqrt(a) => get(a).sqrt(),
+            ScalarOp::Rsqrt(a) => T::ONE / get(a).sqrt(),
+            ScalarOp::Exp(a) => get(a).exp(),
+            ScalarOp::Log(a) => get(a).ln(),
+            ScalarOp::Tanh(a) => get(a).tanh(),
+            ScalarOp::PowInt(a, b) => power(get(a), get(b)),
+            ScalarOp::Less(a, b) => truth(get(a) < get(b)),
+            ScalarOp::LessEqual(a, b) => truth(get(a) <= get(b)),
+            ScalarOp::Equal(a, b) => truth(get(a) == get(b)),
+            ScalarOp::Select(c, a, b) => {
+                if get(c) == T::ONE {
+                    get(a)
+                } else {
+                    get(b)
+                }
+            }
+        };
+        values.push(value);
+    }
+    p.results.iter().map(|&r| values[r as usize]).collect()
+}
+
+/// Square and multiply over the 32 low bits of the exponent, as generated code does.
+fn power<T: Element>(base: T, exponent: T) -> T {
+    let bits = larger(exponent, T::ZERO).double().min(f64::from(u32::MAX)) as u32;
+    let (mut square, mut result) = (base, T::ONE);
+    for i in 0..32 {
+        if bits >> i & 1 == 1 {
+            result = result * square;
+        }
+        square = square * square;
+    }
+    result
+}
+
+/// Index into an operand at a position.
+pub(super) fn index(access: Access, row: usize, col: usize, cols: usize) -> usize {
+    match access {
+        Access::Full => row * cols + col,
+        Access::Row => col,
+        Access::Column => row,
+        Access::Scalar => 0,
+    }
+}
+
+pub(super) fn map<T: Element>(m: &Map, b: &mut Buffers<'_, '_>, scalars: &[f64]) {
+    let uniforms: Vec<T> =
+        program(&m.uniforms, |_| unreachable!("checked: uniform programs read no input"), scalars)
+            .into_iter()
+            .map(T::new)
+            .collect();
+    let cols = m.cols as usize;
+    let mut data: Vec<Vec<T>> = (0..m.operands.len()).map(|i| b.read(i)).collect();
+    for row in 0..m.rows as usize {
+        for col in 0..cols {
+            let input =
+                |i: u32| data[i as usize][index(m.operands[i as usize].access, row, col, cols)];
+            let results = program(&m.body, input, &uniforms);
+            for (&operand, value) in m.stores.iter().zip(results) {
+                data[operand as usize][row * cols + col] = value;
+            }
+        }
+    }
+    for &operand in &m.stores {
+        b.write(operand as usize, &data[operand as usize]);
+    }
+}

@@ -1,0 +1,113 @@
+//! The machine code is generated for, as plain data.
+
+use serde::{Deserialize, Serialize};
+
+/// The vector instructions a kernel may be shaped for: tile sizes and the use of fused multiply-add follow it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum VectorLevel {
+    /// 128-bit vectors, no fused multiply-add (baseline x86-64).
+    Portable,
+    /// 128-bit vectors and fused multiply-add (AArch64).
+    Neon,
+    /// 256-bit vectors and fused multiply-add (x86-64-v3).
+    Avx2,
+    /// 512-bit vectors and fused multiply-add (x86-64-v4).
+    Avx512,
+}
+
+impl VectorLevel {
+    /// Bytes of one native vector register.
+    pub fn vector_bytes(self) -> u64 {
+        match self {
+            Self::Portable | Self::Neon => 16,
+            Self::Avx2 => 32,
+            Self::Avx512 => 64,
+        }
+    }
+
+    /// Whether `a * b + c` with one rounding is one instruction.
+    pub fn has_fma(self) -> bool {
+        self != Self::Portable
+    }
+}
+
+/// Target triple, CPU and features in LLVM's spelling, with the vector level they allow.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Target {
+    /// LLVM triple; `None` for that of this machine.
+    pub triple: Option<String>,
+    /// LLVM CPU name.
+    pub cpu: String,
+    /// LLVM feature string (`+avx2,-sse4a`), possibly empty.
+    pub features: String,
+    /// Vector level, which the CPU must support.
+    pub vectors: VectorLevel,
+}
+
+impl Target {
+    /// A generic CPU of this machine's architecture at `level`: the same code bits on every machine, at some cost.
+    pub fn generic(level: VectorLevel) -> Self {
+        let cpu = match level {
+            VectorLevel::Portable => "x86-64",
+            VectorLevel::Neon => "generic",
+            VectorLevel::Avx2 => "x86-64-v3",
+            VectorLevel::Avx512 => "x86-64-v4",
+        };
+        Self { triple: None, cpu: cpu.into(), features: String::new(), vectors: level }
+    }
+
+    /// Whether this machine can run code generated at `level`.
+    pub fn host_supports(level: VectorLevel) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        {
+            match level {
+                VectorLevel::Portable => true,
+                VectorLevel::Neon => false,
+                VectorLevel::Avx2 => {
+                    is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")
+                }
+                VectorLevel::Avx512 => {
+                    is_x86_feature_detected!("avx512f")
+                        && is_x86_feature_detected!("avx512bw")
+                        && is_x86_feature_detected!("avx512cd")
+                        && is_x86_feature_detected!("avx512dq")
+                        && is_x86_feature_detected!("avx512vl")
+                }
+            }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        {
+            level
+                == if cfg!(target_arch = "aarch64") {
+                    VectorLevel::Neon
+                } else {
+                    VectorLevel::Portable
+                }
+        }
+    }
+
+    /// The widest level this machine supports.
+    pub fn host_level() -> VectorLevel {
+        [VectorLevel::Avx512, VectorLevel::Avx2, VectorLevel::Neon]
+            .into_iter()
+            .find(|&level| Self::host_supports(level))
+            .unwrap_or(VectorLevel::Portable)
+    }
+
+    /// The machine this process runs on: its exact CPU and features where LLVM is linked, else the generic CPU of its
+    /// level.
+    pub fn host() -> Self {
+        #[cfg(feature = "llvm")]
+        {
+            use inkwell::targets::TargetMachine;
+            Self {
+                triple: None,
+                cpu: TargetMachine::get_host_cpu_name().to_string(),
+                features: TargetMachine::get_host_cpu_features().to_string(),
+                vectors: Self::host_level(),
+            }
+        }
+        #[cfg(not(feature = "llvm"))]
+        Self::generic(Self::host_level())
+    }
+}

@@ -1,0 +1,245 @@
+//! Every kernel family but matrix products against the reference, on every vector level of this machine.
+#![cfg(feature = "llvm")]
+
+mod support;
+
+use piper_codegen::catalog::{self, AdamW};
+use piper_codegen::kernel::{
+    Access, Attention, Body, CrossEntropy, Dtype, Embedding, Kernel, Map, Mode, Norm, NormKind,
+    Operand,
+};
+use piper_codegen::scalar::{Real, ScalarOp, ScalarProgram};
+use support::{Data, Native, check, check_one, levels, random_data};
+
+const REALS: [Dtype; 2] = [Dtype::F32, Dtype::F64];
+
+#[test]
+fn catalogue() {
+    let c = AdamW { beta1: 0.9, beta2: 0.95, eps: 1e-8, weight_decay: 0.1 };
+    for dtype in REALS {
+        let mut kernels = vec![];
+        for elems in [1, 7, 16, 50, 1000] {
+            kernels.extend([
+                catalog::add(dtype, elems),
+                catalog::mul(dtype, elems),
+                catalog::scale(dtype, elems, 0.3),
+                catalog::copy(dtype, elems),
+                catalog::fill(dtype, elems, 2.5),
+                catalog::gelu(dtype, elems),
+                catalog::gelu_dx(dtype, elems),
+                catalog::silu(dtype, elems),
+                catalog::silu_dx(dtype, elems),
+                catalog::sgd(dtype, elems, 0.1, None),
+                catalog::sgd(dtype, elems, 0.1, Some(0.9)),
+            ]);
+        }
+        check(&kernels, &[0.01], 1, 10.0);
+        // Second moments are not negative, so AdamW has data of its own.
+        let adamw = catalog::adamw(dtype, 77, c);
+        for level in levels() {
+            let native = Native::new(std::slice::from_ref(&adamw), level);
+            let mut data = random_data(&adamw, 5, 1);
+            match &mut data[3] {
+                Data::F32(v) => v.iter_mut().for_each(|x| *x = x.abs()),
+                Data::F64(v) => v.iter_mut().for_each(|x| *x = x.abs()),
+                Data::I32(_) => unreachable!(),
+            }
+            for step in [1.0, 2.0, 1000.0, 1e6] {
+                check_one(&native, &adamw, &data, &[0.01, step], 10.0, level);
+            }
+        }
+    }
+}
+
+/// All operations, all access kinds, two outputs, one in place.
+fn wide_map(rows: u64, cols: u64) -> Map {
+    let mut p = ScalarProgram::default();
+    let [full, row, column, one, own] = [0, 1, 2, 3, 4].map(|i| p.push(ScalarOp::Input(i)));
+    let s = p.push(ScalarOp::Scalar(0));
+    let sum = p.push(ScalarOp::Add(full, row));
+    let larger = p.push(ScalarOp::Max(sum, column));
+    let smaller = p.push(ScalarOp::Min(larger, one));
+    let square = p.push(ScalarOp::Mul(smaller, smaller));
+    let two = p.constant(2.0);
+    let positive = p.push(ScalarOp::Add(square, two));
+    let root = p.push(ScalarOp::Rsqrt(positive));
+    let plain = p.push(ScalarOp::Sqrt(positive));
+    let log = p.push(ScalarOp::Log(positive));
+    let less = p.push(ScalarOp::Less(full, row));
+    let chosen = p.push(ScalarOp::Select(less, root, log));
+    let at_most = p.push(ScalarOp::LessEqual(column, one));
+    let chosen = p.push(ScalarOp::Select(at_most, chosen, plain));
+    let equal = p.push(ScalarOp::Equal(smaller, one));
+    let chosen = p.push(ScalarOp::Select(equal, chosen, own));
+    let negative = p.push(ScalarOp::Neg(chosen));
+    let ratio = p.push(ScalarOp::Div(negative, positive));
+    let scaled = p.push(ScalarOp::Mul(ratio, s));
+    let difference = p.push(ScalarOp::Sub(own, scaled));
+    p.results = vec![difference, scaled];
+    let read = |access| Operand { access, mode: Mode::Read };
+    let mut operands =
+        [Access::Full, Access::Row, Access::Column, Access::Scalar].map(read).to_vec();
+    operands.push(Operand { access: Access::Full, mode: Mode::ReadWrite });
+    operands.push(Operand { access: Access::Full, mode: Mode::Write });
+    let uniforms = ScalarProgram::identity_scalars(1);
+    Map { rows, cols, operands, scalars: 1, uniforms, body: p, stores: vec![4, 5] }
+}
+
+#[test]
+fn maps_with_broadcasts() {
+    for dtype in REALS {
+        let shapes = [(1, 1), (3, 5), (5, 16), (4, 33), (17, 8), (2, 100)];
+        let kernels: Vec<_> = shapes
+            .into_iter()
+            .map(|(rows, cols)| Kernel { dtype, body: Body::Map(wide_map(rows, cols)) })
+            .collect();
+        check(&kernels, &[1.5], 1, 10.0);
+    }
+}
+
+#[test]
+fn a_map_gives_the_same_bits_at_every_position_and_on_every_cpu() {
+    for dtype in REALS {
+        let kernels = [catalog::gelu(dtype, 3), catalog::gelu(dtype, 37)];
+        let constant = |elems: usize| match dtype {
+            Dtype::F32 => vec![Data::F32(vec![0.37; elems]), Data::F32(vec![0.0; elems])],
+            _ => vec![Data::F64(vec![0.37; elems]), Data::F64(vec![0.0; elems])],
+        };
+        for level in levels() {
+            let native = Native::new(&kernels, level);
+            let mut bits = native.run(&kernels[0], &constant(3), &[])[1].bits();
+            bits.extend(native.run(&kernels[1], &constant(37), &[])[1].bits());
+            assert!(bits.iter().all(|b| *b == bits[0]), "{level:?}: vector body and tail differ");
+        }
+        // Without transcendental functions every CPU gives the same bits, those of the reference.
+        let kernel = Kernel { dtype, body: Body::Map(Map { body: linear(), ..wide_map(7, 29) }) };
+        let data = random_data(&kernel, 9, 1);
+        let expected = support::by_reference(&kernel, &data, &[1.5]);
+        for level in levels() {
+            let actual =
+                Native::new(std::slice::from_ref(&kernel), level).run(&kernel, &data, &[1.5]);
+            assert!(expected.iter().zip(&actual).all(|(e, a)| e.bits() == a.bits()), "{level:?}");
+        }
+    }
+}
+
+/// `own - (full * row + column / one)`: a multiply-add that must not be fused.
+fn linear() -> ScalarProgram {
+    let mut p = ScalarProgram::default();
+    let [full, row, column, one, own] = [0, 1, 2, 3, 4].map(|i| p.push(ScalarOp::Input(i)));
+    let product = p.push(ScalarOp::Mul(full, row));
+    let quotient = p.push(ScalarOp::Div(column, one));
+    let sum = p.push(ScalarOp::Add(product, quotient));
+    let difference = p.push(ScalarOp::Sub(own, sum));
+    p.results = vec![difference, sum];
+    p
+}
+
+#[test]
+fn norms() {
+    for dtype in REALS {
+        let mut kernels = vec![];
+        for (rows, cols) in [(1, 1), (3, 7), (5, 16), (4, 100), (2, 129)] {
+            for kind in [NormKind::Layer, NormKind::Rms] {
+                let n = Norm { kind, rows, cols, eps: Real::new(1e-5) };
+                kernels.extend(
+                    [Body::Norm(n), Body::NormDx(n), Body::NormDw(n)]
+                        .map(|body| Kernel { dtype, body }),
+                );
+            }
+        }
+        // A single column has no variance, so its reciprocal deviation is 1/sqrt(eps) and amplifies rounding.
+        check(&kernels, &[], 1, 400.0);
+    }
+}
+
+#[test]
+fn attention() {
+    for dtype in REALS {
+        let mut kernels = vec![];
+        for (batch, seq, heads, kv_heads, head_dim) in [
+            (1, 1, 1, 1, 1),
+            (2, 5, 2, 1, 3),
+            (1, 64, 4, 4, 32),
+            (2, 33, 4, 2, 16),
+            (1, 130, 2, 1, 8),
+            (1, 300, 1, 1, 5),
+        ] {
+            let shape = Attention { batch, seq, heads, kv_heads, head_dim };
+            kernels.push(Kernel { dtype, body: Body::Attention { shape, lse: false } });
+            kernels.push(Kernel { dtype, body: Body::Attention { shape, lse: true } });
+            kernels.push(Kernel { dtype, body: Body::AttentionDx(shape) });
+        }
+        // The gradient takes any lse: weights then need not sum to one, and are only somewhat larger.
+        check(&kernels, &[], 1, 60.0);
+    }
+}
+
+#[test]
+fn rotary_positions_and_their_inverse() {
+    for dtype in REALS {
+        let mut kernels = vec![];
+        for (batch, seq, heads, head_dim) in
+            [(1, 1, 1, 2), (2, 7, 3, 10), (1, 20, 2, 64), (2, 3, 1, 36)]
+        {
+            for inverse in [false, true] {
+                let base = Real::new(10000.0);
+                kernels.push(Kernel {
+                    dtype,
+                    body: Body::Rotary { batch, seq, heads, head_dim, base, inverse },
+                });
+            }
+        }
+        check(&kernels, &[], 1, 1.0);
+    }
+}
+
+#[test]
+fn losses() {
+    for dtype in REALS {
+        let mut kernels = vec![];
+        for (rows, vocab) in [(1, 11), (5, 16), (9, 257), (64, 256), (2, 50)] {
+            let c = CrossEntropy { rows, vocab, denominator: 3 };
+            kernels.push(Kernel { dtype, body: Body::CrossEntropy(c) });
+            kernels.push(Kernel { dtype, body: Body::CrossEntropyDx(c) });
+        }
+        check(&kernels, &[], 11, 20.0);
+    }
+}
+
+#[test]
+fn tables_sums_and_clipping() {
+    for dtype in REALS {
+        let mut kernels = vec![];
+        for (rows, vocab, dim) in [(1, 4, 1), (9, 5, 16), (20, 7, 37)] {
+            let e = Embedding { rows, vocab, dim };
+            kernels.push(Kernel { dtype, body: Body::Embedding(e) });
+            kernels.push(Kernel { dtype, body: Body::EmbeddingDw(e) });
+            kernels.push(Kernel { dtype, body: Body::SumRows { rows, cols: dim } });
+            kernels.push(Kernel { dtype, body: Body::SumSquares { elems: rows * dim } });
+        }
+        kernels.push(Kernel { dtype, body: Body::ClipScale { max_norm: Real::new(0.1) } });
+        // Same order of operations on both sides: the same bits.
+        check(&kernels, &[], 4, 0.0);
+    }
+}
+
+#[test]
+fn illegal_tokens_give_nan_and_touch_nothing_else() {
+    let (rows, vocab, dim) = (4, 3, 5);
+    let e = Embedding { rows, vocab, dim };
+    let c = CrossEntropy { rows, vocab, denominator: 4 };
+    let bodies =
+        [Body::Embedding(e), Body::EmbeddingDw(e), Body::CrossEntropy(c), Body::CrossEntropyDx(c)];
+    let kernels = bodies.map(|body| Kernel { dtype: Dtype::F32, body });
+    let native = Native::new(&kernels, piper_codegen::Target::host_level());
+    for kernel in &kernels {
+        let mut data = random_data(kernel, 1, 3);
+        for d in &mut data {
+            if let Data::I32(tokens) = d {
+                tokens.copy_from_slice(&[1, -1, 3, i32::MAX]);
+            }
+        }
+        check_one(&native, kernel, &data, &[], 10.0, piper_codegen::Target::host_level());
+    }
+}

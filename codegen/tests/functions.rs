@@ -1,0 +1,109 @@
+//! Accuracy of the generated `exp`, `log` and `tanh`, in units of the last place against the f64 standard library.
+#![cfg(feature = "llvm")]
+
+mod support;
+
+use piper_codegen::kernel::{Access, Body, Dtype, Kernel, Map, Mode, Operand};
+use piper_codegen::scalar::{ScalarOp, ScalarProgram};
+use piper_codegen::{Target, VectorLevel};
+use support::{Data, Native, Random, levels};
+
+fn kernel(dtype: Dtype, elems: u64, op: ScalarOp) -> Kernel {
+    let body = ScalarProgram { ops: vec![ScalarOp::Input(0), op], results: vec![1] };
+    let operands =
+        [Mode::Read, Mode::Write].map(|mode| Operand { access: Access::Full, mode }).to_vec();
+    let uniforms = ScalarProgram::default();
+    Kernel {
+        dtype,
+        body: Body::Map(Map {
+            rows: 1,
+            cols: elems,
+            operands,
+            scalars: 0,
+            uniforms,
+            body,
+            stores: vec![1],
+        }),
+    }
+}
+
+/// Distance in units of the last place of `exact` rounded to f32; subnormal steps below the normal range.
+fn ulps_f32(actual: f32, exact: f64) -> f64 {
+    let rounded = exact as f32;
+    if actual == rounded || (actual.is_nan() && exact.is_nan()) {
+        return 0.0;
+    }
+    let step = f64::from(f32::from_bits(rounded.abs().to_bits() + 1)) - f64::from(rounded.abs());
+    (f64::from(actual) - exact).abs() / step
+}
+
+fn ulps_f64(actual: f64, exact: f64) -> f64 {
+    if actual == exact || (actual.is_nan() && exact.is_nan()) {
+        return 0.0;
+    }
+    (actual - exact).abs() / (f64::from_bits(exact.abs().to_bits() + 1) - exact.abs())
+}
+
+fn arguments(op: ScalarOp) -> Vec<f64> {
+    let mut random = Random(7);
+    let mut list = vec![
+        0.0, -0.0, 1.0, -1.0, 0.5, 1e-30, -1e-30, 1e-300, 88.0, -87.0, 89.5, -104.0, 709.0, -745.0,
+    ];
+    list.extend([
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        f64::NAN,
+        1e-42,
+        5e-324,
+        3.4e38,
+        0.99999,
+        1.00001,
+    ]);
+    list.extend((0..40000).map(|_| match op {
+        ScalarOp::Exp(_) => random.unit() * 90.0,
+        ScalarOp::Log(_) => (random.unit() * 85.0).exp(),
+        _ => random.unit() * 12.0,
+    }));
+    list.extend((0..10000).map(|_| {
+        if matches!(op, ScalarOp::Log(_)) { 1.0 + random.unit() * 0.5 } else { random.unit() }
+    }));
+    list.extend((0..2000).map(|_| random.unit() * (random.unit() * 40.0).exp()));
+    list
+}
+
+#[test]
+fn errors_stay_within_the_stated_bounds() {
+    let functions: [(ScalarOp, fn(f64) -> f64, [f64; 2]); 3] = [
+        (ScalarOp::Exp(0), f64::exp, [2.0, 3.0]),
+        (ScalarOp::Log(0), f64::ln, [2.0, 2.0]),
+        (ScalarOp::Tanh(0), f64::tanh, [4.0, 4.0]),
+    ];
+    for (op, exact, bounds) in functions {
+        let arguments = arguments(op);
+        let elems = arguments.len() as u64;
+        let kernels = [kernel(Dtype::F32, elems, op), kernel(Dtype::F64, elems, op)];
+        for level in levels() {
+            let bound = bounds[usize::from(level == VectorLevel::Portable)];
+            let native = Native::new(&kernels, level);
+            let short: Vec<f32> = arguments.iter().map(|&x| x as f32).collect();
+            let data = [Data::F32(short.clone()), Data::F32(vec![0.0; short.len()])];
+            let Data::F32(values) = &native.run(&kernels[0], &data, &[])[1] else { unreachable!() };
+            let mut worst = [0.0_f64; 2];
+            for (&x, &y) in short.iter().zip(values) {
+                let error = ulps_f32(y, exact(f64::from(x)));
+                worst[0] = worst[0].max(error);
+                assert!(error <= bound, "{level:?} f32 {op:?}({x:e}) = {y:e}: {error} ulp");
+            }
+            let data = [Data::F64(arguments.clone()), Data::F64(vec![0.0; arguments.len()])];
+            let Data::F64(values) = &native.run(&kernels[1], &data, &[])[1] else { unreachable!() };
+            for (&x, &y) in arguments.iter().zip(values) {
+                // The standard library's own error of up to one unit is part of what is measured.
+                let error = ulps_f64(y, exact(x));
+                worst[1] = worst[1].max(error);
+                assert!(error <= bound, "{level:?} f64 {op:?}({x:e}) = {y:e}: {error} ulp");
+            }
+            println!("{level:?} {op:?}: f32 {:.2} ulp, f64 {:.2} ulp", worst[0], worst[1]);
+        }
+    }
+    assert!(levels().contains(&Target::host_level()));
+}

@@ -1,0 +1,207 @@
+//! Compiles kernels, loads the shared object, and runs kernels natively and by the reference on the same data.
+#![allow(dead_code, unsafe_code)]
+
+use piper_codegen::kernel::{Dtype, Kernel};
+use piper_codegen::reference::{Slice, evaluate};
+use piper_codegen::{Isolation, OptLevel, Target, VectorLevel, compile};
+use std::ffi::c_void;
+use std::io::Write;
+
+/// Owned data of one parameter.
+#[derive(Clone, Debug)]
+pub(crate) enum Data {
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+    I32(Vec<i32>),
+}
+
+impl Data {
+    pub(crate) fn doubles(&self) -> Vec<f64> {
+        match self {
+            Self::F32(v) => v.iter().map(|&x| f64::from(x)).collect(),
+            Self::F64(v) => v.clone(),
+            Self::I32(v) => v.iter().map(|&x| f64::from(x)).collect(),
+        }
+    }
+
+    pub(crate) fn bits(&self) -> Vec<u64> {
+        match self {
+            Self::F32(v) => v.iter().map(|x| u64::from(x.to_bits())).collect(),
+            Self::F64(v) => v.iter().map(|x| x.to_bits()).collect(),
+            Self::I32(v) => v.iter().map(|&x| x as u64).collect(),
+        }
+    }
+
+    fn slice(&mut self) -> Slice<'_> {
+        match self {
+            Self::F32(v) => Slice::F32(v),
+            Self::F64(v) => Slice::F64(v),
+            Self::I32(v) => Slice::I32(v),
+        }
+    }
+
+    fn pointer(&mut self) -> *mut c_void {
+        match self {
+            Self::F32(v) => v.as_mut_ptr().cast(),
+            Self::F64(v) => v.as_mut_ptr().cast(),
+            Self::I32(v) => v.as_mut_ptr().cast(),
+        }
+    }
+}
+
+/// A small generator of reproducible test data (splitmix64).
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// In [-1, 1).
+    pub(crate) fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+    }
+}
+
+/// Random data for every parameter; tokens are below `tokens_below`.
+pub(crate) fn random_data(kernel: &Kernel, seed: u64, tokens_below: u64) -> Vec<Data> {
+    let mut random = Random(seed);
+    let parameters = kernel.parameters();
+    parameters
+        .iter()
+        .map(|p| match p.dtype {
+            Dtype::F32 => Data::F32((0..p.elems).map(|_| random.unit() as f32).collect()),
+            Dtype::F64 => Data::F64((0..p.elems).map(|_| random.unit()).collect()),
+            Dtype::I32 => {
+                Data::I32((0..p.elems).map(|_| (random.next() % tokens_below) as i32).collect())
+            }
+        })
+        .collect()
+}
+
+pub(crate) fn by_reference(kernel: &Kernel, data: &[Data], scalars: &[f64]) -> Vec<Data> {
+    let mut data = data.to_vec();
+    let mut slices: Vec<Slice<'_>> = data.iter_mut().map(Data::slice).collect();
+    evaluate(kernel, &mut slices, scalars).expect("the reference accepts the kernel");
+    data
+}
+
+/// A loaded shared object.
+pub(crate) struct Native {
+    library: libloading::Library,
+}
+
+impl Native {
+    pub(crate) fn new(kernels: &[Kernel], level: VectorLevel) -> Self {
+        let target =
+            if level == Target::host_level() { Target::host() } else { Target::generic(level) };
+        let named: Vec<_> = kernels.iter().map(|k| (k.symbol(), k.clone())).collect();
+        let bytes = compile(&named, &target, OptLevel::Full, Isolation::InProcess)
+            .expect("kernels compile");
+        Self::load(&bytes)
+    }
+
+    pub(crate) fn load(bytes: &[u8]) -> Self {
+        let mut file = tempfile::Builder::new().suffix(".so").tempfile().expect("a temporary file");
+        file.write_all(bytes).expect("the object is written");
+        // SAFETY: the object was just generated and has no initialisers.
+        let library = unsafe { libloading::Library::new(file.path()) }.expect("the object loads");
+        Self { library }
+    }
+
+    /// Runs `kernel` on copies of `data`. Buffers and workspace are followed by guard elements that must survive, and
+    /// workspace starts as NaNs.
+    pub(crate) fn run(&self, kernel: &Kernel, data: &[Data], scalars: &[f64]) -> Vec<Data> {
+        let mut guarded = data.to_vec();
+        for d in &mut guarded {
+            match d {
+                Data::F32(v) => v.extend([12345.0; 32]),
+                Data::F64(v) => v.extend([12345.0; 16]),
+                Data::I32(v) => v.extend([12345; 32]),
+            }
+        }
+        let workspace_len = kernel.workspace_bytes() as usize / 8 + 1;
+        let mut workspace = vec![f64::from_bits(u64::MAX); workspace_len + 16];
+        workspace[workspace_len..].fill(12345.0);
+        let pointers: Vec<*mut c_void> = guarded.iter_mut().map(Data::pointer).collect();
+        type Function = unsafe extern "C" fn(*const *mut c_void, *const f64, *mut c_void);
+        // SAFETY: the symbol has the documented ABI, buffers have the parameters' sizes and outlive the call.
+        unsafe {
+            let function: libloading::Symbol<'_, Function> =
+                self.library.get(kernel.symbol().as_bytes()).expect("the symbol is exported");
+            function(pointers.as_ptr(), scalars.as_ptr(), workspace.as_mut_ptr().cast());
+        }
+        assert!(workspace[workspace_len..].iter().all(|&x| x == 12345.0), "workspace overrun");
+        for (d, original) in guarded.iter_mut().zip(data) {
+            let len = original.bits().len();
+            assert!(
+                d.doubles()[len..].iter().all(|&x| x == 12345.0),
+                "buffer overrun in {kernel:?}"
+            );
+            match d {
+                Data::F32(v) => v.truncate(len),
+                Data::F64(v) => v.truncate(len),
+                Data::I32(v) => v.truncate(len),
+            }
+        }
+        guarded
+    }
+}
+
+/// Vector levels this machine can run.
+pub(crate) fn levels() -> Vec<VectorLevel> {
+    [VectorLevel::Portable, VectorLevel::Neon, VectorLevel::Avx2, VectorLevel::Avx512]
+        .into_iter()
+        .filter(|&l| Target::host_supports(l))
+        .collect()
+}
+
+/// Compares each kernel with the reference on every level, and with itself bit by bit.
+///
+/// The tolerance is `factor * epsilon * (largest magnitude of the buffer + 1)`: errors of sums scale with the terms,
+/// not with the result.
+pub(crate) fn check(kernels: &[Kernel], scalars: &[f64], tokens_below: u64, factor: f64) {
+    for level in levels() {
+        let native = Native::new(kernels, level);
+        for (seed, kernel) in kernels.iter().enumerate() {
+            let data = random_data(kernel, seed as u64, tokens_below);
+            check_one(&native, kernel, &data, scalars, factor, level);
+        }
+    }
+}
+
+pub(crate) fn check_one(
+    native: &Native,
+    kernel: &Kernel,
+    data: &[Data],
+    scalars: &[f64],
+    factor: f64,
+    level: VectorLevel,
+) {
+    let expected = by_reference(kernel, data, scalars);
+    let actual = native.run(kernel, data, scalars);
+    let again = native.run(kernel, data, scalars);
+    for (i, ((e, a), b)) in expected.iter().zip(&actual).zip(&again).enumerate() {
+        assert_eq!(
+            a.bits(),
+            b.bits(),
+            "{level:?} {kernel:?}: parameter {i} differs between two runs"
+        );
+        let (e, a) = (e.doubles(), a.doubles());
+        let epsilon =
+            if kernel.dtype == Dtype::F64 { f64::EPSILON } else { f64::from(f32::EPSILON) };
+        let largest = e.iter().filter(|x| x.is_finite()).fold(0.0_f64, |m, x| m.max(x.abs()));
+        let tolerance = factor * epsilon * (largest + 1.0);
+        for (j, (&e, &a)) in e.iter().zip(&a).enumerate() {
+            let equal = e == a || (e.is_nan() && a.is_nan()) || (e - a).abs() <= tolerance;
+            assert!(
+                equal,
+                "{level:?} {kernel:?}\nparameter {i} element {j}: {a} instead of {e} (+-{tolerance:e})"
+            );
+        }
+    }
+}
