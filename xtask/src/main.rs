@@ -1,2 +1,155 @@
-//! Entry point.
-fn main() {}
+//! `cargo xtask`: the one entrance for whoever works on Piper.
+//!
+//! Each subcommand says what it does as it goes, installs what it needs where it knows how, and ends with a verdict.
+#![forbid(unsafe_code)]
+
+mod project;
+mod setup;
+mod steps;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+use project::Project;
+use setup::Purpose;
+use steps::Steps;
+
+/// Builds, tests and shows Piper.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Train the demonstration model under DualPipe and compare it with one device
+    Demo {
+        /// Further arguments for `piper-run demo`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+    /// Run every check: format, lints, docs, all tests, and a build without LLVM
+    Test,
+    /// Rewrite the generated CHECK lines of the lit tests with what the tools print now
+    Bless {
+        /// Only tests whose path contains this
+        filter: Option<String>,
+    },
+    /// Run the benchmarks
+    Bench {
+        /// Only benchmarks whose name contains this
+        filter: Option<String>,
+    },
+    /// Check format, lints, docs and the dependency rules, without running the other tests
+    Lint,
+}
+
+fn main() -> ExitCode {
+    let outcome = match Cli::parse().task {
+        Task::Demo { args } => demo(&args),
+        Task::Test => test(),
+        Task::Bless { filter } => bless(filter.as_deref()),
+        Task::Bench { filter } => bench(filter.as_deref()),
+        Task::Lint => lint(),
+    };
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn demo(args: &[String]) -> Result<bool> {
+    let project = Project::load()?;
+    let machine = setup::prepare(Purpose::Demo);
+    let mut command = project.cargo(&["run", "--release", "-p", "piper-run"]);
+    command.args(project.features_of(Some("piper-run"), machine.has_llvm));
+    command.arg("--").arg("demo").args(args);
+    Ok(command.status()?.success())
+}
+
+fn test() -> Result<bool> {
+    let project = Project::load()?;
+    let mut steps = Steps::new(6);
+    let mut has_llvm = false;
+    steps.check("setup", "what this machine needs", || {
+        let machine = setup::prepare(Purpose::Test);
+        has_llvm = machine.has_llvm;
+        Ok(machine.is_complete)
+    })?;
+    let features = project.features_of(None, has_llvm);
+    lint_steps(&project, &mut steps, &features)?;
+    let mut tests = project.cargo(&["test", "--workspace", "--no-fail-fast"]);
+    tests.args(&features);
+    steps.tests("tests", &mut tests)?;
+    let mut lean = project.cargo(&["build", "-p", "piper-opt", "--no-default-features"]);
+    steps.run("lean", "piper-opt without LLVM", &mut lean)?;
+    Ok(steps.verdict())
+}
+
+fn lint() -> Result<bool> {
+    let project = Project::load()?;
+    let features = project.features_of(None, setup::llvm().is_some());
+    let mut steps = Steps::new(4);
+    lint_steps(&project, &mut steps, &features)?;
+    let mut rules = project.cargo(&["test", "-p", "xtask", "--test", "architecture"]);
+    steps.tests("rules", &mut rules)?;
+    Ok(steps.verdict())
+}
+
+/// Format, clippy and rustdoc: three steps that `test` and `lint` share.
+fn lint_steps(project: &Project, steps: &mut Steps, features: &[String]) -> Result<()> {
+    steps.run("fmt", "source format", &mut project.cargo(&["fmt", "--all", "--check"]))?;
+    let mut clippy = project.cargo(&["clippy", "--workspace", "--all-targets"]);
+    clippy.args(features).args(["--", "-D", "warnings"]);
+    steps.run("clippy", "lints, warnings refused", &mut clippy)?;
+    let mut doc = project.cargo(&["doc", "--workspace", "--no-deps"]);
+    doc.args(features).env("RUSTDOCFLAGS", "-D warnings");
+    steps.run("rustdoc", "documentation, warnings refused", &mut doc)
+}
+
+fn bless(filter: Option<&str>) -> Result<bool> {
+    let project = Project::load()?;
+    let has_llvm = setup::llvm().is_some();
+    let suites = project.targets("test", |name| name == "lit");
+    if suites.is_empty() {
+        println!("No crate has a test target named 'lit', so there is nothing to bless.");
+        return Ok(true);
+    }
+    let mut steps = Steps::new(suites.len());
+    for (package, _) in &suites {
+        let mut command = project.cargo(&["test", "-p", package, "--test", "lit"]);
+        command.args(project.features_of(Some(package), has_llvm)).arg("--").args(filter);
+        command.env("PIPER_BLESS", "1");
+        steps.tests(package, &mut command)?;
+    }
+    println!("Review what changed with `git diff` before committing it.");
+    Ok(steps.verdict())
+}
+
+fn bench(filter: Option<&str>) -> Result<bool> {
+    let project = Project::load()?;
+    let benches = project.targets("bench", |_| true);
+    if benches.is_empty() {
+        println!("The workspace has no benchmarks yet.");
+        return Ok(true);
+    }
+    println!("Benchmarks:");
+    for (package, name) in &benches {
+        println!("  {package}: {name}");
+    }
+    let features = project.features_of(None, setup::llvm().is_some());
+    let mut command = project.cargo(&["bench", "--workspace", "--benches"]);
+    command.args(features);
+    if let Some(filter) = filter {
+        command.args(["--", filter]);
+    }
+    Ok(command.status()?.success())
+}

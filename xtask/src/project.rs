@@ -1,0 +1,87 @@
+//! What cargo knows of the workspace: its packages, their targets, and who has the feature `llvm`.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+
+/// The workspace this program was built in.
+pub(crate) struct Project {
+    root: PathBuf,
+    packages: Vec<Value>,
+}
+
+impl Project {
+    /// # Errors
+    /// When cargo cannot describe the workspace.
+    pub(crate) fn load() -> Result<Self> {
+        let mut project = Self {
+            root: PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(".."),
+            packages: Vec::new(),
+        };
+        let output = project
+            .cargo(&["metadata", "--no-deps", "--format-version", "1"])
+            .output()
+            .context("cannot start cargo; is the Rust toolchain on PATH?")?;
+        ensure!(
+            output.status.success(),
+            "cargo cannot read the workspace:\n{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        let mut metadata: Value =
+            serde_json::from_slice(&output.stdout).context("cargo metadata printed no JSON")?;
+        if let Value::Array(packages) = metadata["packages"].take() {
+            project.packages = packages;
+        }
+        Ok(project)
+    }
+
+    /// A cargo command in the workspace root. It reads nothing from the terminal.
+    pub(crate) fn cargo(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        command.args(args).current_dir(&self.root).stdin(std::process::Stdio::null());
+        command
+    }
+
+    /// Options that switch the feature `llvm` on where it exists, or every default feature off without LLVM.
+    pub(crate) fn features_of(&self, package: Option<&str>, has_llvm: bool) -> Vec<String> {
+        if !has_llvm {
+            return vec!["--no-default-features".into()];
+        }
+        let with_llvm: Vec<String> = self
+            .packages
+            .iter()
+            .filter(|p| package.is_none_or(|name| p["name"] == name))
+            .filter(|p| !p["features"]["llvm"].is_null())
+            .filter_map(|p| Some(format!("{}/llvm", p["name"].as_str()?)))
+            .collect();
+        if with_llvm.is_empty() {
+            Vec::new()
+        } else {
+            vec!["--features".into(), with_llvm.join(",")]
+        }
+    }
+
+    /// Package and name of each target of this kind (`test`, `bench`) whose name is wanted.
+    pub(crate) fn targets(
+        &self,
+        kind: &str,
+        wanted: impl Fn(&str) -> bool,
+    ) -> Vec<(String, String)> {
+        let mut found = Vec::new();
+        for package in &self.packages {
+            for target in package["targets"].as_array().into_iter().flatten() {
+                let is_kind =
+                    target["kind"].as_array().is_some_and(|kinds| kinds.iter().any(|k| k == kind));
+                if let (true, Some(package), Some(name)) =
+                    (is_kind, package["name"].as_str(), target["name"].as_str())
+                    && wanted(name)
+                {
+                    found.push((package.to_string(), name.to_string()));
+                }
+            }
+        }
+        found
+    }
+}
