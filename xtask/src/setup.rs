@@ -56,9 +56,9 @@ pub(crate) fn prepare(purpose: Purpose) -> Machine {
     if wanted.is_empty() {
         println!("      a linker and LLVM 22 are present");
     } else if os == System::Debian12 {
-        is_complete = install(&wanted);
+        is_complete = install(&wanted) && llvm().is_some();
         if !is_complete {
-            println!("      the installation did not succeed; see the message of apt-get above");
+            println!("      the installation did not succeed; see the messages above");
         }
     } else {
         for (package, reason) in &wanted {

@@ -9,7 +9,7 @@
 //! whose first word is the prefix of the FileCheck run it serves (a file may have one marker per prefix). Under
 //! `PIPER_BLESS=1` the pipeline runs up to FileCheck, and the directive lines of that prefix that follow the marker
 //! give way to fresh ones: `CHECK:` for the first line, `CHECK-NEXT:` for the others, `CHECK-EMPTY:` for empty ones, and a final
-//! `CHECK-NOT: {{.}}` so that nothing may follow unseen. `{{` and `[[` are escaped, the test's own folder becomes
+//! `CHECK-NOT: {{[^ ]}}` so that nothing may follow unseen. `{{` and `[[` are escaped, the test's own folder becomes
 //! `{{.*}}`. Nothing is written when any RUN line fails, and the test is then run again as usual: output that
 //! depends on the generated lines themselves (a line number below the block) is thereby found.
 
@@ -111,8 +111,16 @@ fn replaced(text: &str, prefix: &str, output: &str, folder: &str) -> Option<Stri
         out.push('\n');
     }
     let mut first = true;
-    for line in output.trim_end().lines().skip_while(|line| line.trim().is_empty()) {
-        let body = escaped(line.trim_end(), folder);
+    for line in
+        output.trim_end_matches(['\n', '\r']).lines().skip_while(|line| line.trim().is_empty())
+    {
+        let text = line.trim_end();
+        // A pattern loses its trailing blanks, and CHECK-EMPTY accepts none, so blanks are spelt as expressions.
+        let body = match (text.is_empty(), text.len() == line.len()) {
+            (true, false) => "{{^ +$}}".to_string(),
+            (_, true) => escaped(text, folder),
+            (false, false) => escaped(text, folder) + "{{ +}}",
+        };
         // The first directive is padded, so that the printed text keeps its columns.
         let directive = match (first, body.is_empty()) {
             (true, _) => format!("{prefix}:      {body}"),
@@ -122,7 +130,7 @@ fn replaced(text: &str, prefix: &str, output: &str, folder: &str) -> Option<Stri
         out.push_str(&format!("{leader}{directive}\n"));
         first = false;
     }
-    out.push_str(&format!("{leader}{prefix}-NOT:  {{{{.}}}}\n"));
+    out.push_str(&format!("{leader}{prefix}-NOT:  {{{{[^ ]}}}}\n"));
     for line in &lines[end..] {
         out.push_str(line);
         out.push('\n');
@@ -164,7 +172,7 @@ mod tests {
         let new = replaced(TEST, "CHECK", "\n a\n\n  b\n", "").unwrap();
         assert_eq!(
             new,
-            "// RUN: x\nbody\n// CHECK lines below are generated: cargo xtask bless\n// CHECK:       a\n// CHECK-EMPTY:\n// CHECK-NEXT:   b\n// CHECK-NOT:  {{.}}\n// keep\n"
+            "// RUN: x\nbody\n// CHECK lines below are generated: cargo xtask bless\n// CHECK:       a\n// CHECK-EMPTY:\n// CHECK-NEXT:   b\n// CHECK-NOT:  {{[^ ]}}\n// keep\n"
         );
         assert_eq!(
             replaced(&new, "CHECK", "\n a\n\n  b\n", "").unwrap(),
@@ -187,5 +195,21 @@ mod tests {
         assert!(verdict(&output.replace("[1, 2]", "[1, 3]")).is_err());
         assert!(verdict(&format!("{output}more\n")).is_err());
         assert!(verdict(&output.replace("\n\n", "\n")).is_err());
+    }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::prelude::ProptestConfig {
+            failure_persistence: None,
+            ..proptest::prelude::ProptestConfig::default()
+        })]
+
+        #[test]
+        fn any_output_is_accepted_by_its_own_block(output in "[a-z0-9 {}\\[\\]%.*+()|\\\\$^\n]{1,80}") {
+            proptest::prop_assume!(!output.trim().is_empty());
+            let text = replaced(TEST, "CHECK", &output, "").expect("the test has a marker");
+            let options = Options::default();
+            let verdict = check(Source { name: "t", text: &text }, Source { name: "i", text: &output }, &options);
+            proptest::prop_assert_eq!(verdict, Ok(()), "{}", text);
+        }
     }
 }
