@@ -1,7 +1,7 @@
 //! MLIR's declarative assembly format: `"$x `,` $w (`,` $bias^)? attr-dict `:` type($x)"`, compiled once and interpreted for
 //! reading and writing. See <https://mlir.llvm.org/docs/DefiningDialects/Operations/#declarative-assembly-format>.
 //!
-//! Supported: literals, `$operand`, `$attribute`, `$region`, `attr-dict`, `type($value)`, `type(operands)`, `type(results)`, `operands`,
+//! Supported: literals, `$operand`, `$attribute`, `$region`, `attr-dict`, `attr-dict-with-keyword`, `type($value)`, `type(operands)`, `type(results)`, `operands`,
 //! `functional-type(operands, results)`, and optional groups `( ... )?` anchored by `^`.
 
 use super::lexer::TokenKind;
@@ -37,6 +37,8 @@ enum Element {
     SymbolName(usize),
     Region(usize),
     AttrDict,
+    /// `attributes {...}`, where a bare dictionary would be taken for a region.
+    AttrDictWithKeyword,
     Type(Side),
     FunctionalType,
     Optional {
@@ -131,6 +133,9 @@ impl Element {
                 let region = p.parse_body(isolated, &[])?;
                 p.state().regions.push(region);
                 Ok(())
+            }
+            Element::AttrDictWithKeyword => {
+                if p.eat_keyword("attributes") { Element::AttrDict.parse(p, def, reading) } else { Ok(()) }
             }
             Element::AttrDict => {
                 let start = p.token().start;
@@ -243,6 +248,13 @@ impl Element {
             Element::Region(i) => {
                 p.text(" ");
                 p.region(module.regions(op)[*i], true);
+            }
+            Element::AttrDictWithKeyword => {
+                let other = |(name, _): &(crate::Name, crate::Attr)| !written.iter().any(|w| w == name.text(p.ctx()));
+                if module.all_attrs(op).iter().any(other) {
+                    p.text(" attributes");
+                    Element::AttrDict.print(p, op, written);
+                }
             }
             Element::AttrDict => {
                 let elided: Vec<&str> = written.iter().map(String::as_str).collect();
@@ -501,6 +513,7 @@ impl Compiler<'_> {
         }
         match self.word().as_str() {
             "attr-dict" => Element::AttrDict,
+            "attr-dict-with-keyword" => Element::AttrDictWithKeyword,
             "operands" => Element::Operands,
             "type" => {
                 if !self.eat("(") {

@@ -1,0 +1,230 @@
+//! The operations of the DAG level.
+
+use piper_ir::AttrConstraint as A;
+use piper_ir::TypeConstraint as T;
+use piper_ir::dialect_ops;
+
+use super::verify;
+
+/// Every value of a graph has this type.
+const DIST: T = T::Dialect("dag.dist");
+
+dialect_ops! {
+    /// The global training step as a graph.
+    ///
+    /// One node is one compute chunk, transfer or collective, SPMD over a slice of the mesh. Data edges are SSA operands;
+    /// the schedule is kept apart, in `dag.order`. `microbatches` is the size of the time axis `mb`.
+    Graph = "dag.graph" {
+        attrs: {
+            sym_name: one(A::Str),
+            function: one(A::Symbol),
+            mesh: one(A::Symbol),
+            microbatches: optional(A::Int),
+        },
+        regions: { body: one },
+        traits: [Symbol, IsolatedFromAbove, GraphRegion, SingleBlock, NoTerminator],
+        format: "$sym_name `of` $function `on` $mesh (`microbatches` $microbatches^)? attr-dict-with-keyword $body",
+        verify: verify::graph,
+    }
+
+    /// A tensor of data that the step is given, or its slice of one microbatch on one slice of the mesh.
+    Input = "dag.input" {
+        results: { value: one(DIST) },
+        attrs: { name: one(A::Str) },
+        traits: [Pure],
+        format: "$name attr-dict `:` type($value)",
+    }
+
+    /// A parameter as it is at the beginning of the step. `init` is its initialiser.
+    Parameter = "dag.parameter" {
+        results: { value: one(DIST) },
+        attrs: { name: one(A::Str), init: one(A::Any) },
+        format: "$name attr-dict `:` type($value)",
+        verify: verify::state,
+    }
+
+    /// A piece of optimizer state (a moment, a sharded master copy) as it is at the beginning of the step.
+    ///
+    /// `init` is a number it is filled with, or the names of the parameters it is a flat copy of (`bucket`: names with the
+    /// offsets of their first elements, in elements).
+    State = "dag.state" {
+        results: { value: one(DIST) },
+        attrs: { name: one(A::Str), init: one(A::Any) },
+        format: "$name attr-dict `:` type($value)",
+        verify: verify::state,
+    }
+
+    /// Calls a chunk's body with local shapes.
+    ///
+    /// `node` is its name in orders and messages, `kind` its pass (`F`, `B`, `BI` or `BW`), `tags` those of its operations and,
+    /// once split, `MB`.
+    Compute = "dag.compute" {
+        operands: { inputs: many(DIST) },
+        results: { outputs: many(DIST) },
+        attrs: {
+            callee: one(A::Symbol),
+            node: one(A::Str),
+            kind: one(A::Enum(&["F", "B", "BI", "BW"])),
+            tags: one(A::Dict),
+        },
+        format: "$callee `(` $inputs `)` $kind $tags `node` $node attr-dict `:` functional-type(operands, results)",
+        verify: verify::compute,
+    }
+
+    /// Moves a value to another slice of the mesh.
+    Transfer = "dag.transfer" {
+        operands: { value: one(DIST) },
+        results: { moved: one(DIST) },
+        format: "$value attr-dict `:` type($value) `->` type($moved)",
+        verify: verify::transfer,
+    }
+
+    /// Adds partial sums of one tensor that hold different contributions, which are united.
+    ///
+    /// The mesh axes they are partial over are equal; a contribution that is in both is an error.
+    Add = "dag.add" {
+        operands: { a: one(DIST), b: one(DIST) },
+        results: { sum: one(DIST) },
+        format: "$a `,` $b attr-dict `:` functional-type(operands, results)",
+        verify: verify::add,
+    }
+
+    /// Takes one value on each slice of a group together: a value on the group, partial over it.
+    ///
+    /// The values hold the same contributions (of different data) or different ones, which are united.
+    Join = "dag.join" {
+        operands: { values: many(DIST) },
+        results: { joined: one(DIST) },
+        format: "$values attr-dict `:` functional-type(operands, results)",
+        verify: verify::join,
+    }
+
+    /// A group's value as it is on one of its slices. The value must not be partial over the group.
+    Project = "dag.project" {
+        operands: { value: one(DIST) },
+        results: { here: one(DIST) },
+        format: "$value attr-dict `:` type($value) `->` type($here)",
+        verify: verify::project,
+    }
+
+    /// Sums a partial value over axes; every device gets the sum.
+    AllReduce = "dag.all_reduce" {
+        operands: { value: one(DIST) },
+        results: { sum: one(DIST) },
+        attrs: { axes: one(A::Array) },
+        format: "$value `over` $axes attr-dict `:` type($value) `->` type($sum)",
+        verify: verify::all_reduce,
+    }
+
+    /// Sums a partial value over axes; every device gets its shard of dimension 0.
+    ReduceScatter = "dag.reduce_scatter" {
+        operands: { value: one(DIST) },
+        results: { shard: one(DIST) },
+        attrs: { axes: one(A::Array) },
+        format: "$value `over` $axes attr-dict `:` type($value) `->` type($shard)",
+        verify: verify::reduce_scatter,
+    }
+
+    /// Puts the shards of dimension 0 together; every device gets the whole.
+    AllGather = "dag.all_gather" {
+        operands: { shard: one(DIST) },
+        results: { value: one(DIST) },
+        attrs: { axes: one(A::Array) },
+        format: "$shard `over` $axes attr-dict `:` type($shard) `->` type($value)",
+        verify: verify::all_gather,
+    }
+
+    /// Lays tensors out one after the other in a flat tensor, padded with zeros.
+    ///
+    /// `offsets` are those of their first elements.
+    Pack = "dag.pack" {
+        operands: { values: many(DIST) },
+        results: { flat: one(DIST) },
+        attrs: { offsets: one(A::IntArray) },
+        format: "$values `at` $offsets attr-dict `:` functional-type(operands, results)",
+        verify: verify::pack,
+    }
+
+    /// The tensors laid out in a flat tensor.
+    Unpack = "dag.unpack" {
+        operands: { flat: one(DIST) },
+        results: { values: many(DIST) },
+        attrs: { offsets: one(A::IntArray) },
+        format: "$flat `at` $offsets attr-dict `:` functional-type(operands, results)",
+        verify: verify::pack,
+    }
+
+    /// The complete gradient of a parameter (or of a flat bucket of them).
+    ///
+    /// What optimizers read, and what is compared between strategies: it verifies only if nothing is missing from it.
+    Gradient = "dag.gradient" {
+        operands: { value: one(DIST) },
+        results: { complete: one(DIST) },
+        attrs: { name: one(A::Str) },
+        format: "$name $value attr-dict `:` type($value) `->` type($complete)",
+        verify: verify::gradient,
+    }
+
+    /// The sum of the squares of all elements of its operands, as one `f64` (a rank-0 tensor).
+    ///
+    /// Partial over the axes that shard the operands.
+    SumSquares = "dag.sum_squares" {
+        operands: { values: many(DIST) },
+        results: { sum: one(DIST) },
+        format: "$values attr-dict `:` functional-type(operands, results)",
+        verify: verify::sum_squares,
+    }
+
+    /// The sum of complete numbers (rank-0 tensors).
+    Sum = "dag.sum" {
+        operands: { values: many(DIST) },
+        results: { sum: one(DIST) },
+        format: "$values attr-dict `:` functional-type(operands, results)",
+        verify: verify::sum,
+    }
+
+    /// The factor that limits the global gradient norm: `min(1, max_norm / (sqrt(sum) + 1e-6))`.
+    ClipScale = "dag.clip_scale" {
+        operands: { sum: one(DIST) },
+        results: { scale: one(DIST) },
+        attrs: { max_norm: one(A::Number) },
+        format: "$sum `max` $max_norm attr-dict `:` type($sum) `->` type($scale)",
+    }
+
+    /// One optimizer step of a tensor: reads the parameter, its complete gradient and the optimizer's state, gives new ones.
+    ///
+    /// Operands: parameter, gradient, then the rule's state (`sgd`: none, or the momentum; `adamw`: first and second moment), then
+    /// the clipping factor if there is one (`clipped`). Results: new parameter, new state. `hyper` holds the rule's numbers,
+    /// `lr` the learning rate, a number or a schedule.
+    Update = "dag.update" {
+        operands: { inputs: many(DIST) },
+        results: { outputs: many(DIST) },
+        attrs: { rule: one(A::Enum(&["sgd", "adamw"])), lr: one(A::Any), hyper: one(A::Dict), clipped: optional(A::Unit) },
+        format: "$rule `(` $inputs `)` `lr` `=` $lr $hyper (`clipped` $clipped^)? attr-dict `:` functional-type(operands, results)",
+        verify: verify::update,
+    }
+
+    /// Makes a value the state's content from the next step on. Comes after every reader of the old content.
+    Commit = "dag.commit" {
+        operands: { state: one(DIST), value: one(DIST) },
+        format: "$state `,` $value attr-dict `:` type($state)",
+        verify: verify::commit,
+    }
+
+    /// A number the step reports: the sum of its operands, which hold each contribution once.
+    Output = "dag.output" {
+        operands: { parts: many(DIST) },
+        attrs: { name: one(A::Str) },
+        format: "$name $parts attr-dict `:` type($parts)",
+        verify: verify::output,
+    }
+
+    /// The order of compute nodes on a slice of the mesh: a list of slots, each a list of node names.
+    ///
+    /// Slots run one after the other. The members of a slot may overlap; until a pass linearises them they run in the order given.
+    Order = "dag.order" {
+        attrs: { slice: one(A::Dict), slots: one(A::Array) },
+        format: "`on` $slice $slots attr-dict",
+        verify: verify::order,
+    }
+}
