@@ -75,6 +75,8 @@ const TABLE: &[(&str, &str, &str, bool)] = &[
     ("", "CHECK-LABEL: f:\nCHECK-NOT: y\nCHECK-LABEL: g:\n", "f:\nx\ng:\ny\n", HOLDS),
     ("", "CHECK-LABEL: f[[X:a]]\n", "fa\n", FAILS),
     ("", "CHECK-LABEL: h:\n", "f:\n", FAILS),
+    ("", "CHECK-LABEL: [[@LINE]]\n", "1\n", FAILS),
+    ("", "CHECK-LABEL: [[#N:]]\n", "1\n", HOLDS),
     ("", "CHECK: a\nCHECK-LABEL: g:\nCHECK-SAME: z\n", "a\ng: z\n", HOLDS),
     ("--enable-var-scope", "CHECK-LABEL: f\nCHECK: [[X:x]] [[$Y:y]]\nCHECK-LABEL: g\nCHECK: [[$Y]]\n", "f\nx y\ng\ny\n", HOLDS),
     ("--enable-var-scope", "CHECK-LABEL: f\nCHECK: [[X:x]]\nCHECK-LABEL: g\nCHECK: [[X]]\n", "f\nx\ng\nx\n", FAILS),

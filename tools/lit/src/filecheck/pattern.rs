@@ -35,11 +35,20 @@ pub(crate) struct Mode {
 #[derive(Clone, Debug, PartialEq)]
 enum Piece {
     Literal(String),
+    /// `[[@LINE+n]]`, already a number; a variable all the same where variables are forbidden.
+    Line(i128),
     Regex(String),
     UseString(String),
-    DefineString { name: String, regex: String },
+    DefineString {
+        name: String,
+        regex: String,
+    },
     SameLine(usize),
-    Number { define: Option<String>, expr: Option<Expr>, format: Format },
+    Number {
+        define: Option<String>,
+        expr: Option<Expr>,
+        format: Format,
+    },
 }
 
 /// A pattern of one directive.
@@ -156,10 +165,12 @@ impl Pattern {
         Ok(Self { body: Body::Pieces(pieces), mode })
     }
 
-    /// Whether the pattern defines or uses a variable, which `-LABEL` may not.
+    /// Whether the pattern has a variable in the sense that `-LABEL` may not: LLVM lets a plain number (`[[#N:]]`) pass.
     pub(crate) fn has_variables(&self) -> bool {
-        matches!(&self.body, Body::Pieces(pieces)
-            if pieces.iter().any(|p| !matches!(p, Piece::Literal(_) | Piece::Regex(_))))
+        let is_free = |piece: &Piece| {
+            matches!(piece, Piece::Literal(_) | Piece::Regex(_) | Piece::Number { expr: None, .. })
+        };
+        matches!(&self.body, Body::Pieces(pieces) if !pieces.iter().all(is_free))
     }
 
     /// The names a failure report should give the values of.
@@ -244,6 +255,7 @@ impl Pattern {
         for piece in pieces {
             match piece {
                 Piece::Literal(text) => source.push_str(&regex::escape(text)),
+                Piece::Line(line) => source.push_str(&regex::escape(&line.to_string())),
                 Piece::Regex(regex) => source.push_str(&format!("(?:{regex})")),
                 Piece::UseString(name) => {
                     let value = variables
@@ -379,7 +391,7 @@ fn string_piece(
             }
         };
         let value = value.ok_or_else(|| format!("unexpected characters in '{name}'"))?;
-        return Ok(Piece::Literal(value.to_string()));
+        return Ok(Piece::Line(value));
     }
     if !numeric::is_variable_name(name) {
         return Err(if name.is_empty() {
