@@ -1,6 +1,8 @@
 //! What a plan *means*, found without the verifier: it is executed on symbolic numbers in many random interleavings of its
 //! streams and devices. A kernel's result is a hash of the kernel and all that it reads. All buffers are f32.
 
+#![allow(unreachable_pub)] // a private module of the tests that include it
+
 use piper_plan::*;
 use std::collections::BTreeMap;
 
