@@ -185,3 +185,27 @@ fn trials_are_found_by_suffix_and_named_by_path() {
     let missing = Suite::new(folder.0.join("nowhere")).trials();
     assert_eq!(missing.len(), 1, "an unreadable folder is a failing trial, not silence");
 }
+
+/// The verdicts that lit 22 gave for the same files.
+#[test]
+fn shell_semantics_are_those_of_lit() {
+    let folder = Folder::new("semantics");
+    let suite = folder.suite().feature("llvm");
+    for (script, passes) in [
+        ("// RUN: false ; true", true),
+        ("// RUN: true ; false", false),
+        ("// RUN: ! false", true),
+        ("// RUN: false | cat", false),
+        ("// RUN: ! false | true", true),
+        ("// RUN: true | false || true", true),
+        ("// RUN: true && false || true", true),
+        ("// RUN: not false && not not true", true),
+        ("// RUN: echo %(line+1) | grep 2", true),
+        ("// RUN: echo a \\\n// RUN:  b | grep \"a b\"", true),
+        ("// RUN: echo x | not grep y", true),
+        ("// RUN: false\n// XFAIL: llvm", true),
+        ("// RUN: true\n// XFAIL: *", false),
+    ] {
+        assert_eq!(folder.run(&suite, script).is_ok(), passes, "{script}");
+    }
+}
