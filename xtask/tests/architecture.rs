@@ -86,7 +86,8 @@ fn sources() -> Vec<(PathBuf, String)> {
         for entry in fs::read_dir(dir).expect("a readable folder") {
             let path = entry.expect("a readable entry").path();
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            if name.starts_with('.') || name.starts_with("target") {
+            let is_build_folder = dir == root && name.starts_with("target");
+            if name.starts_with('.') || is_build_folder {
                 continue;
             }
             if path.is_dir() {

@@ -115,12 +115,16 @@ impl Suite {
         self
     }
 
-    /// One trial a test file, named by its path under the root. A folder that cannot be read is a failing trial.
+    /// One trial a test file, named by its path under the root. A folder that cannot be read, or
+    /// holds no test, is a failing trial.
     pub fn trials(&self) -> Vec<Trial> {
         let settings = Arc::new(self.settings.clone());
         let mut files = Vec::new();
         let mut trials = Vec::new();
         if let Err(message) = self.collect(&self.root, &mut files) {
+            trials.push(Trial::test("suite", move || Err(Failed::from(message))));
+        } else if files.is_empty() {
+            let message = format!("no tests found under {}", self.root.display());
             trials.push(Trial::test("suite", move || Err(Failed::from(message))));
         }
         files.sort();

@@ -182,6 +182,11 @@ fn trials_are_found_by_suffix_and_named_by_path() {
     }
     let names: Vec<String> = folder.suite().trials().iter().map(|t| t.name().to_string()).collect();
     assert_eq!(names, ["a.txt", "dag/b.pir"]);
+    assert_eq!(
+        folder.suite().suffixes(&[".none"]).trials()[0].name(),
+        "suite",
+        "no test is a failing trial"
+    );
     let missing = Suite::new(folder.0.join("nowhere")).trials();
     assert_eq!(missing.len(), 1, "an unreadable folder is a failing trial, not silence");
 }
