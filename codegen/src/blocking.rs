@@ -7,7 +7,6 @@
 //! depend on the CPU it is compiled for.
 
 use crate::kernel::{Attention, Body, Dtype, Gemm, Kernel};
-use crate::target::VectorLevel;
 
 /// Largest contraction length handled at once.
 pub(crate) const KC: u64 = 256;
@@ -19,30 +18,6 @@ const MAX_MR: u64 = 8;
 const MAX_NR_BYTES: u64 = 128;
 /// Query rows whose scores are held at once.
 pub(crate) const QUERY_BLOCK: u64 = 64;
-
-/// Rows and vectors a row of the register tile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Tile {
-    /// Rows.
-    pub(crate) mr: u64,
-    /// Elements of one native vector.
-    pub(crate) lanes: u64,
-    /// Columns; two vectors.
-    pub(crate) nr: u64,
-}
-
-impl Tile {
-    /// The tile that keeps accumulators, two vectors of `b` and broadcasts within the register file of `level`.
-    pub(crate) fn of(level: VectorLevel, dtype: Dtype) -> Self {
-        let lanes = level.vector_bytes() / dtype.bytes();
-        let mr = match level {
-            VectorLevel::Portable => 4,
-            VectorLevel::Avx2 => 6,
-            VectorLevel::Neon | VectorLevel::Avx512 => 8,
-        };
-        Self { mr, lanes, nr: 2 * lanes }
-    }
-}
 
 /// Cuts `length` into equal blocks no longer than `limit` and returns the block length, a multiple of `unit`.
 fn balanced(length: u64, limit: u64, unit: u64) -> u64 {

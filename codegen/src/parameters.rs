@@ -2,6 +2,9 @@
 
 use crate::kernel::{Access, Attention, Body, Dtype, Gemm, Kernel, Map, Mode, NormKind, Parameter};
 
+/// Elements of the largest iteration space allowed: index arithmetic stays far from overflow.
+const LARGEST: u64 = 1 << 48;
+
 impl Kernel {
     /// Buffer parameters in launch order.
     pub fn parameters(&self) -> Vec<Parameter> {
@@ -119,7 +122,7 @@ impl Kernel {
     /// # Errors
     /// A sentence saying what is wrong: an integer element type, a program out of order, heads that do not divide, an
     /// odd rotary width, an accumulating product with an epilogue, a broadcast operand written, or sizes whose product
-    /// leaves 2^40 elements.
+    /// leaves 2^48 elements.
     pub fn validate(&self) -> Result<(), String> {
         if self.dtype == Dtype::I32 {
             return Err("the element type of a kernel is f32 or f64".into());
@@ -151,8 +154,27 @@ impl Kernel {
             }
             _ => {}
         }
-        match self.parameters().iter().find(|p| p.elems > 1 << 40) {
-            Some(p) => Err(format!("a buffer of {} elements is beyond 2^40", p.elems)),
+        // Saturating, because the extents may come from a file.
+        let size =
+            |extents: &[u64]| extents.iter().fold(1_u64, |product, &n| product.saturating_mul(n));
+        let largest = match &self.body {
+            Body::Gemm(g) => size(&[g.batch, g.m.max(1), g.n.max(1), g.k]),
+            Body::Map(m) => size(&[m.rows, m.cols]),
+            Body::Norm(n) | Body::NormDx(n) | Body::NormDw(n) => size(&[n.rows, n.cols]),
+            Body::Attention { shape: s, .. } | Body::AttentionDx(s) => {
+                size(&[s.batch, s.seq, s.heads, s.head_dim]).max(size(&[s.seq, s.seq]))
+            }
+            Body::Rotary { batch, seq, heads, head_dim, .. } => {
+                size(&[*batch, *seq, *heads, *head_dim])
+            }
+            Body::CrossEntropy(c) | Body::CrossEntropyDx(c) => size(&[c.rows, c.vocab]),
+            Body::Embedding(e) | Body::EmbeddingDw(e) => size(&[e.rows.max(e.vocab), e.dim]),
+            Body::SumRows { rows, cols } => size(&[*rows, *cols]),
+            Body::SumSquares { elems } => *elems,
+            Body::ClipScale { .. } => 1,
+        };
+        match Some(largest).filter(|&n| n > LARGEST) {
+            Some(n) => Err(format!("an iteration space of {n} elements is beyond 2^48")),
             None => Ok(()),
         }
     }
@@ -246,6 +268,9 @@ impl Attention {
 }
 
 fn check_gemm(g: &Gemm) -> Result<(), String> {
+    if g.k == 0 {
+        return Err("a product needs a contraction of at least one element".into());
+    }
     if g.accumulate && (g.bias || g.epilogue.is_some()) {
         return Err("an accumulating product takes neither bias nor epilogue: it would apply to part of a sum".into());
     }

@@ -73,7 +73,9 @@ fn arguments(op: ScalarOp) -> Vec<f64> {
 
 #[test]
 fn errors_stay_within_the_stated_bounds() {
-    let functions: [(ScalarOp, fn(f64) -> f64, [f64; 2]); 3] = [
+    /// Operation, exact function, and the bound with and without fused multiply-add.
+    type Case = (ScalarOp, fn(f64) -> f64, [f64; 2]);
+    let functions: [Case; 3] = [
         (ScalarOp::Exp(0), f64::exp, [2.0, 3.0]),
         (ScalarOp::Log(0), f64::ln, [2.0, 2.0]),
         (ScalarOp::Tanh(0), f64::tanh, [4.0, 4.0]),

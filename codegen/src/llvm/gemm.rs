@@ -6,10 +6,36 @@
 //! padded with zeros, and the part inside is copied; so an element's bits do not depend on where the edges fall.
 
 use super::emit::{Emitter, I, P, V};
-use crate::blocking::{Blocking, Tile};
+use crate::blocking::Blocking;
+use crate::kernel::Dtype;
+use crate::target::VectorLevel;
 use inkwell::IntPredicate;
 use inkwell::types::BasicMetadataTypeEnum;
 use inkwell::values::FunctionValue;
+
+/// Rows and vectors a row of the register tile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Tile {
+    /// Rows.
+    mr: u64,
+    /// Elements of one native vector.
+    lanes: u64,
+    /// Columns; two vectors.
+    nr: u64,
+}
+
+impl Tile {
+    /// The tile that keeps accumulators, two vectors of `b` and broadcasts within the register file of `level`.
+    fn of(level: VectorLevel, dtype: Dtype) -> Self {
+        let lanes = level.vector_bytes() / dtype.bytes();
+        let mr = match level {
+            VectorLevel::Portable => 4,
+            VectorLevel::Avx2 => 6,
+            VectorLevel::Neon | VectorLevel::Avx512 => 8,
+        };
+        Self { mr, lanes, nr: 2 * lanes }
+    }
+}
 
 /// One product `c (+)= op(a) op(b)` with run-time sizes and leading dimensions.
 pub(crate) struct Product<'c> {

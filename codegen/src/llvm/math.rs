@@ -94,7 +94,7 @@ impl<'c> Emitter<'c> {
     /// `2^n` for `n` in the normal exponent range.
     fn power_of_two(&self, n: V<'c>, like: V<'c>, f: &Format) -> V<'c> {
         let exponent = self.bit_add(n, self.bits_like(like, f.bias));
-        self.from_bits(self.shl(exponent, self.bits_like(like, f.mantissa_bits)), like)
+        self.number_from_bits(self.shl(exponent, self.bits_like(like, f.mantissa_bits)), like)
     }
 
     /// `(e^r - 1) / r` for `|r| <= ln 2 / 2`: the sum of `r^k / (k + 1)!`.
@@ -126,7 +126,7 @@ impl<'c> Emitter<'c> {
         let f = Format::of(self.is_double(x));
         let sign_bit = self.bits_like(x, 1 << (if self.is_double(x) { 63 } else { 31 }));
         let sign = self.bit_and(self.to_bits(x), sign_bit);
-        let magnitude = self.from_bits(self.bit_sub(self.to_bits(x), sign), x);
+        let magnitude = self.number_from_bits(self.bit_sub(self.to_bits(x), sign), x);
         let limit = self.like(x, f.tanh_limit);
         let capped =
             self.select(self.compare(FloatPredicate::OGT, magnitude, limit), limit, magnitude);
@@ -135,7 +135,7 @@ impl<'c> Emitter<'c> {
         let scale = self.power_of_two(n, x, &f);
         let minus_one = self.mul_add(small, scale, self.sub(scale, self.like(x, 1.0)));
         let value = self.div(minus_one, self.add(minus_one, self.like(x, 2.0)));
-        self.from_bits(self.bit_or(self.to_bits(value), sign), x)
+        self.number_from_bits(self.bit_or(self.to_bits(value), sign), x)
     }
 
     /// Natural logarithm: `x = 2^e m` with `m` about one, then the series of `2 artanh(s)`, `s = (m-1)/(m+1)`.
@@ -151,8 +151,8 @@ impl<'c> Emitter<'c> {
             self.bit_sub(bits, self.bits_like(x, f.sqrt_half_bits)),
             mantissa_bits,
         );
-        let m = self.from_bits(self.bit_sub(bits, self.shl(e, mantissa_bits)), x);
-        let e = self.add(self.from_signed(e, x), correction);
+        let m = self.number_from_bits(self.bit_sub(bits, self.shl(e, mantissa_bits)), x);
+        let e = self.add(self.number_from_signed(e, x), correction);
 
         let t = self.sub(m, self.like(x, 1.0));
         let s = self.div(t, self.add(t, self.like(x, 2.0)));

@@ -4,20 +4,18 @@
 //! Kernels are written for a *virtual* vector of 64 bytes on every target; LLVM splits it where registers are
 //! narrower. So the order in which a row is summed depends on its length only, not on the CPU.
 
+mod control;
+mod memory;
+
 use crate::kernel::Dtype;
 use crate::target::{Target, VectorLevel};
-use inkwell::attributes::{Attribute, AttributeLoc};
-use inkwell::basic_block::BasicBlock;
+use inkwell::attributes::Attribute;
 use inkwell::builder::{Builder, BuilderError};
 use inkwell::context::Context;
 use inkwell::intrinsics::Intrinsic;
-use inkwell::module::{Linkage, Module};
-use inkwell::types::{
-    BasicMetadataTypeEnum, BasicType, BasicTypeEnum, FloatType, IntType, VectorType,
-};
-use inkwell::values::{
-    BasicValue, BasicValueEnum, FunctionValue, IntValue, PointerValue, VectorValue,
-};
+use inkwell::module::Module;
+use inkwell::types::{BasicMetadataTypeEnum, BasicTypeEnum, FloatType, IntType, VectorType};
+use inkwell::values::{BasicValueEnum, IntValue, PointerValue, VectorValue};
 use inkwell::{AddressSpace, FloatPredicate, IntPredicate};
 use std::cell::Cell;
 
@@ -302,12 +300,12 @@ impl<'c> Emitter<'c> {
     }
 
     /// The number with a bit pattern, in the type of `like`.
-    pub(crate) fn from_bits(&self, bits: V<'c>, like: V<'c>) -> V<'c> {
+    pub(crate) fn number_from_bits(&self, bits: V<'c>, like: V<'c>) -> V<'c> {
         built(self.b.build_bit_cast(bits, like.get_type(), ""))
     }
 
     /// Signed integers to numbers, in the type of `like`.
-    pub(crate) fn from_signed(&self, bits: V<'c>, like: V<'c>) -> V<'c> {
+    pub(crate) fn number_from_signed(&self, bits: V<'c>, like: V<'c>) -> V<'c> {
         match bits {
             V::VectorValue(b) => {
                 built(self.b.build_signed_int_to_float(b, like.into_vector_value().get_type(), ""))
@@ -439,216 +437,4 @@ impl<'c> Emitter<'c> {
     pub(crate) fn both(&self, a: I<'c>, b: I<'c>) -> I<'c> {
         built(self.b.build_and(a, b, ""))
     }
-
-    // ---- memory ----
-
-    /// Address of element `index` of an array of `ty`.
-    #[allow(unsafe_code)]
-    pub(crate) fn at_typed(&self, base: P<'c>, index: I<'c>, ty: impl BasicType<'c>) -> P<'c> {
-        // SAFETY: building a GEP is unsafe in inkwell because an in-bounds one with wrong indices is undefined when
-        // executed. Each caller computes its index from the same shapes that `Kernel::parameters` and
-        // `Kernel::workspace_bytes` are derived from.
-        built(unsafe { self.b.build_in_bounds_gep(ty, base, &[index], "") })
-    }
-
-    /// Address of element `index` of an array of the element type.
-    pub(crate) fn at(&self, base: P<'c>, index: I<'c>) -> P<'c> {
-        self.at_typed(base, index, self.real())
-    }
-
-    pub(crate) fn load_typed(&self, ty: impl BasicType<'c>, address: P<'c>, align: u64) -> V<'c> {
-        let value = built(self.b.build_load(ty, address, ""));
-        let load = value.as_instruction_value().expect("a load is an instruction");
-        load.set_alignment(align as u32).expect("alignments are powers of two");
-        value
-    }
-
-    pub(crate) fn store_aligned(&self, address: P<'c>, value: V<'c>, align: u64) {
-        let store = built(self.b.build_store(address, value));
-        store.set_alignment(align as u32).expect("alignments are powers of two");
-    }
-
-    /// One element.
-    pub(crate) fn load(&self, base: P<'c>, index: I<'c>) -> V<'c> {
-        self.load_typed(self.real(), self.at(base, index), self.dtype().bytes())
-    }
-
-    pub(crate) fn store(&self, base: P<'c>, index: I<'c>, value: V<'c>) {
-        self.store_aligned(self.at(base, index), value, self.dtype().bytes());
-    }
-
-    /// `lanes` consecutive elements.
-    pub(crate) fn load_lanes(&self, address: P<'c>, lanes: u64) -> V<'c> {
-        self.load_typed(self.vector(lanes), address, self.dtype().bytes())
-    }
-
-    pub(crate) fn store_lanes(&self, address: P<'c>, value: V<'c>) {
-        self.store_aligned(address, value, self.dtype().bytes());
-    }
-
-    /// A virtual vector whose first `width` lanes are read and whose others are zero. No byte beyond is touched.
-    pub(crate) fn load_piece(&self, base: P<'c>, index: I<'c>, width: u64) -> V<'c> {
-        let lanes = self.lanes();
-        let piece = self.load_lanes(self.at(base, index), width);
-        if width == lanes {
-            return piece;
-        }
-        let zero = self.vector(width).const_zero().into();
-        let indices: Vec<_> = (0..lanes).map(|l| if l < width { l } else { width }).collect();
-        self.shuffle(piece, zero, &indices)
-    }
-
-    /// Writes the first `width` lanes and no byte beyond.
-    pub(crate) fn store_piece(&self, base: P<'c>, index: I<'c>, value: V<'c>, width: u64) {
-        let piece = if width == self.lanes() {
-            value
-        } else {
-            self.shuffle(value, value, &(0..width).collect::<Vec<_>>())
-        };
-        self.store_lanes(self.at(base, index), piece);
-    }
-
-    /// A mutable local, which optimisation turns into a register.
-    pub(crate) fn local(&self, initial: V<'c>) -> Local<'c> {
-        let entry = self
-            .current_function()
-            .get_first_basic_block()
-            .expect("functions are emitted from their entry");
-        let at_entry = self.ctx.create_builder();
-        match entry.get_first_instruction() {
-            Some(first) => at_entry.position_before(&first),
-            None => at_entry.position_at_end(entry),
-        }
-        let slot = built(at_entry.build_alloca(initial.get_type(), ""));
-        built(self.b.build_store(slot, initial));
-        Local { slot, ty: initial.get_type() }
-    }
-
-    pub(crate) fn get(&self, local: &Local<'c>) -> V<'c> {
-        built(self.b.build_load(local.ty, local.slot, ""))
-    }
-
-    pub(crate) fn set(&self, local: &Local<'c>, value: V<'c>) {
-        built(self.b.build_store(local.slot, value));
-    }
-
-    // ---- control ----
-
-    fn current_block(&self) -> BasicBlock<'c> {
-        self.b.get_insert_block().expect("the builder is inside a function")
-    }
-
-    fn current_function(&self) -> FunctionValue<'c> {
-        self.current_block().get_parent().expect("blocks belong to functions")
-    }
-
-    /// `for i in (from..to).step_by(step)`.
-    pub(crate) fn for_each(&self, from: I<'c>, to: I<'c>, step: u64, body: impl FnOnce(I<'c>)) {
-        let function = self.current_function();
-        let [head, inside, after] =
-            ["head", "body", "after"].map(|n| self.ctx.append_basic_block(function, n));
-        let before = self.current_block();
-        built(self.b.build_unconditional_branch(head));
-        self.b.position_at_end(head);
-        let index = built(self.b.build_phi(self.i64(), "i"));
-        let value = index.as_basic_value().into_int_value();
-        built(self.b.build_conditional_branch(
-            self.icmp(IntPredicate::ULT, value, to),
-            inside,
-            after,
-        ));
-        self.b.position_at_end(inside);
-        body(value);
-        let next = self.iadd(value, self.n(step));
-        index.add_incoming(&[(&from, before), (&next, self.current_block())]);
-        built(self.b.build_unconditional_branch(head));
-        self.b.position_at_end(after);
-    }
-
-    /// Walks a row of `cols` elements in virtual vectors: `body` is emitted for whole vectors and once more for the
-    /// rest, with the first column and the number of columns at hand.
-    pub(crate) fn for_pieces(&self, cols: u64, body: impl Fn(I<'c>, u64)) {
-        let lanes = self.lanes();
-        let whole = cols - cols % lanes;
-        if whole > 0 {
-            self.for_each(self.n(0), self.n(whole), lanes, |c| body(c, lanes));
-        }
-        if whole < cols {
-            body(self.n(whole), cols - whole);
-        }
-    }
-
-    pub(crate) fn if_else(&self, condition: I<'c>, then: impl FnOnce(), otherwise: impl FnOnce()) {
-        let function = self.current_function();
-        let [yes, no, after] =
-            ["then", "else", "end"].map(|n| self.ctx.append_basic_block(function, n));
-        built(self.b.build_conditional_branch(condition, yes, no));
-        self.b.position_at_end(yes);
-        then();
-        built(self.b.build_unconditional_branch(after));
-        self.b.position_at_end(no);
-        otherwise();
-        built(self.b.build_unconditional_branch(after));
-        self.b.position_at_end(after);
-    }
-
-    pub(crate) fn if_true(&self, condition: I<'c>, then: impl FnOnce()) {
-        self.if_else(condition, then, || {});
-    }
-
-    /// A function without result, emitted now; the builder returns to where it was.
-    pub(crate) fn define(
-        &self,
-        name: &str,
-        linkage: Linkage,
-        params: &[BasicMetadataTypeEnum<'c>],
-        body: impl FnOnce(&[V<'c>]),
-    ) -> FunctionValue<'c> {
-        let back = self.b.get_insert_block();
-        let function = self.module.add_function(
-            name,
-            self.ctx.void_type().fn_type(params, false),
-            Some(linkage),
-        );
-        for &attribute in &self.attributes {
-            function.add_attribute(AttributeLoc::Function, attribute);
-        }
-        if linkage == Linkage::Internal {
-            let noinline = Attribute::get_named_enum_kind_id("noinline");
-            function
-                .add_attribute(AttributeLoc::Function, self.ctx.create_enum_attribute(noinline, 0));
-        }
-        self.b.position_at_end(self.ctx.append_basic_block(function, "entry"));
-        body(&function.get_params());
-        built(self.b.build_return(None));
-        if let Some(block) = back {
-            self.b.position_at_end(block);
-        }
-        function
-    }
-
-    /// The internal function `name`, shared by all kernels of the module and emitted at first use.
-    pub(crate) fn shared(
-        &self,
-        name: &str,
-        params: &[BasicMetadataTypeEnum<'c>],
-        body: impl FnOnce(&[V<'c>]),
-    ) -> FunctionValue<'c> {
-        let suffix = if self.dtype() == Dtype::F64 { "f64" } else { "f32" };
-        let name = format!("piper.{name}.{suffix}");
-        self.module
-            .get_function(&name)
-            .unwrap_or_else(|| self.define(&name, Linkage::Internal, params, body))
-    }
-
-    pub(crate) fn call(&self, function: FunctionValue<'c>, args: &[V<'c>]) {
-        let args: Vec<_> = args.iter().map(|&a| a.into()).collect();
-        built(self.b.build_call(function, &args, ""));
-    }
-}
-
-/// A mutable local variable.
-pub(crate) struct Local<'c> {
-    slot: P<'c>,
-    ty: BasicTypeEnum<'c>,
 }
