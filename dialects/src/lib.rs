@@ -5,3 +5,9 @@
 pub mod dag;
 pub mod func;
 pub mod nn;
+pub mod strategy;
+
+/// All dialects, for a context that knows everything.
+pub fn all() -> Vec<piper_ir::Dialect> {
+    vec![dag::dialect(), func::dialect(), nn::dialect(), strategy::dialect()]
+}

@@ -302,7 +302,9 @@ impl<'m> Printer<'m> {
             self.block_names.insert(block, self.next_block);
             self.next_block += 1;
             for (i, &arg) in module.args(block).iter().enumerate() {
-                if self.value_names.contains_key(&arg) {
+                // Named in a header already, but in the scope around this one.
+                if let Some(name) = self.value_names.get(&arg) {
+                    self.taken.insert(name.clone());
                     continue;
                 }
                 let hint = module

@@ -1,0 +1,41 @@
+//! Softmax cross-entropy.
+
+use crate::nn::batching::{Batching, infer};
+use crate::nn::signature::{self, Signature};
+use crate::nn::types::{COUNT, INDICES, REAL, SCALAR};
+
+/// Why `V` stays whole.
+const SOFTMAX: &[(&str, &str)] = &[("V", "the softmax is taken over it")];
+
+piper_ir::dialect_ops! {
+    /// Mean softmax cross-entropy with integer targets.
+    ///
+    /// `loss = sum over rows of (log(sum over v of exp logits[row, v]) - logits[row, targets[row]]) / denominator`, with
+    /// `logits[.., V]`, `targets: i32[..]`, `loss` a scalar. The denominator is the number of rows of the whole batch; it
+    /// stays the same when the batch is split, so that partial losses add up to the mean.
+    CrossEntropy = "nn.cross_entropy" {
+        operands: { logits: one(REAL), targets: one(INDICES) },
+        results: { loss: one(SCALAR) },
+        attrs: { denominator: one(COUNT) },
+        traits: [Pure],
+        format: "$logits `,` $targets attr-dict `:` functional-type(operands, results)",
+        verify: signature::verify,
+        interfaces: [Signature::new(&["* V", "*"], &[""]).whole(SOFTMAX), Batching(infer)],
+    }
+
+    /// Gradient of `nn.cross_entropy` by the logits.
+    ///
+    /// `dlogits = (softmax(logits) - onehot(targets)) dloss / denominator`, with `dloss` a scalar.
+    CrossEntropyDx = "nn.cross_entropy_dx" {
+        operands: { logits: one(REAL), targets: one(INDICES), dloss: one(SCALAR) },
+        results: { dlogits: one(REAL) },
+        attrs: { denominator: one(COUNT) },
+        traits: [Pure],
+        format: "$logits `,` $targets `,` $dloss attr-dict `:` functional-type(operands, results)",
+        verify: signature::verify,
+        interfaces: [
+            Signature::new(&["* V", "*", ""], &["* V"]).linear_in(&["dloss"]).whole(SOFTMAX),
+            Batching(infer),
+        ],
+    }
+}
