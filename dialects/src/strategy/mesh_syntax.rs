@@ -1,0 +1,60 @@
+//! `strategy.mesh @cluster <["pp" = 4, "dp" = 2]>`: axes keep their order, which a dictionary would not.
+
+use piper_ir::{Op, ParseResult, Parser, Printer, TokenKind};
+
+use super::MeshOp;
+
+/// Adds an attribute to the operation being read.
+pub(super) fn set(p: &mut Parser<'_>, key: &str, attr: piper_ir::Attr) {
+    let name = p.ctx().name(key);
+    p.state().attrs.push((name, attr));
+}
+
+/// Reads the attributes at the end of a custom form.
+pub(super) fn parse_rest(p: &mut Parser<'_>) -> ParseResult<()> {
+    let start = p.token().start;
+    for (name, attr) in p.parse_optional_attr_dict()? {
+        if p.state().attrs.iter().any(|(known, _)| *known == name) {
+            let text = name.text(p.ctx());
+            return Err(p.error_at(start, format!("attribute '{text}' is given twice")));
+        }
+        p.state().attrs.push((name, attr));
+    }
+    Ok(())
+}
+
+pub(super) fn parse(p: &mut Parser<'_>) -> ParseResult<()> {
+    let ctx = p.ctx();
+    let name = p.parse_symbol_name()?;
+    set(p, "sym_name", ctx.str_attr(name.text(ctx)));
+    p.expect(TokenKind::Less, "'<' and the axes, as in <[\"pp\" = 4, \"dp\" = 2]>")?;
+    p.expect(TokenKind::LSquare, "'[' and the axes, as in <[\"pp\" = 4, \"dp\" = 2]>")?;
+    let (mut axes, mut sizes) = (Vec::new(), Vec::new());
+    p.comma_list(TokenKind::RSquare, "',' or ']'", |p| {
+        let axis = p.parse_string()?;
+        axes.push(ctx.str_attr(&axis));
+        p.expect(TokenKind::Equal, "'=' and the size of the axis")?;
+        sizes.push(p.parse_integer()?);
+        Ok(())
+    })?;
+    p.expect(TokenKind::Greater, "'>'")?;
+    set(p, "axes", ctx.array_attr(axes));
+    set(p, "sizes", ctx.int_array_attr(&sizes));
+    parse_rest(p)
+}
+
+pub(super) fn print(p: &mut Printer<'_>, op: Op) {
+    let (module, ctx) = (p.module(), p.ctx());
+    let mesh = MeshOp(op);
+    p.text(" ");
+    p.symbol_name(op);
+    p.text(" <[");
+    let axes = mesh.axes(module).as_array(ctx).unwrap_or_default();
+    let sizes = mesh.sizes(module).as_int_array(ctx).unwrap_or_default();
+    p.commas(axes.iter().zip(sizes), |p, (axis, size)| {
+        p.attr(*axis);
+        p.text(&format!(" = {size}"));
+    });
+    p.text("]>");
+    p.attr_dict(op, &["sym_name", "axes", "sizes"]);
+}

@@ -1,0 +1,44 @@
+//! The strategy level: a mesh of devices, tags on the model's operations, and a plan of directives over both.
+//!
+//! Everything is stored as attributes, so the generic form says all of it; the custom forms read like sentences. Passes do
+//! not look at attributes: [`PlanSpec::read`] gives a verified plan as plain values, each directive with its operation for
+//! locations. Directives are either *primitives* ([`place`](PlaceOp), [`split`](SplitOp), [`replicate`](ReplicateOp),
+//! [`order`](OrderOp), [`split_backward`](SplitBackwardOp), [`update`](UpdateOp)) or *named* ones, which expand into
+//! primitives.
+
+mod filter;
+mod homes;
+mod mesh;
+mod mesh_syntax;
+mod ops;
+mod optimizer;
+mod order;
+mod plan;
+mod tags;
+#[cfg(test)]
+mod tests;
+mod verify;
+
+pub use filter::{filter_attr, filter_of};
+pub use homes::{homes_attrs, range_attr};
+pub use mesh::{Axis, Mesh, Slice, SliceFault};
+pub use ops::{
+    AnnotateOp, DualPipeOp, GroupOp, MeshOp, OptimizerOp, OrderOp, PipelineOp, PlaceOp, PlanOp,
+    ReplicateOp, SplitBackwardOp, SplitOp, UpdateOp, YieldOp, ZeroOp,
+};
+pub use optimizer::{Algorithm, LearningRate, OptimizerSpec, copy_optimizer};
+pub use order::row_of;
+pub use plan::{Directive, Home, Kind, PlanSpec, bucket_bytes, plans};
+pub use tags::{TAGS, merge, tag_text, tags_attr, tags_of};
+
+use piper_ir::Dialect;
+
+/// The dialect.
+pub fn dialect() -> Dialect {
+    Dialect {
+        name: "strategy",
+        doc: "How a model is spread over a cluster: the mesh, tags on operations, and directives.",
+        ops: ops::op_defs(),
+        ..Dialect::default()
+    }
+}

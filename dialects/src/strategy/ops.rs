@@ -1,0 +1,174 @@
+//! The operations, one declaration each.
+
+use piper_ir::{AttrConstraint as A, TypeConstraint as T, dialect_ops};
+
+use super::{filter, homes, mesh_syntax as mesh, optimizer, order, verify};
+
+const SLICE: A = A::Pred("a mesh slice such as {pp = 0}", |ctx, attr| {
+    super::Slice::from_attr(ctx, attr).is_some()
+});
+const FILTER: A = A::Pred("a tag filter such as {PP = 1, MB = *}", |ctx, attr| {
+    super::filter_of(ctx, attr).is_some()
+});
+
+dialect_ops! {
+    /// The cluster: a grid of devices with named axes.
+    ///
+    /// `strategy.mesh @cluster <["pp" = 4, "dp" = 2]>` has 8 devices. They are numbered row-major: the last axis varies
+    /// fastest. Axis names are unique and sizes at least 1.
+    MeshOp = "strategy.mesh" {
+        attrs: { sym_name: one(A::Str), axes: one(A::Array), sizes: one(A::IntArray) },
+        traits: [Symbol],
+        syntax: (mesh::parse, mesh::print),
+        verify: verify::mesh,
+    }
+
+    /// Several slices of a mesh that hold one thing together: an axis of its own, of as many points as slices.
+    ///
+    /// `strategy.group @own0 on @cluster [{pp = 0}, {pp = 3}]` may stand wherever an axis may. The slices are disjoint.
+    GroupOp = "strategy.group" {
+        attrs: { sym_name: one(A::Str), mesh: one(A::Symbol), slices: one(A::Array) },
+        traits: [Symbol],
+        format: "$sym_name `on` $mesh $slices attr-dict",
+        verify: verify::group,
+    }
+
+    /// Tags the operations in its region.
+    ///
+    /// Tags are names with an integer or a string. Annotations nest; an inner value of a tag wins over an outer one. The
+    /// region's values leave through `strategy.yield`. The pass `import-tags` turns annotations into `tags` attributes.
+    AnnotateOp = "strategy.annotate" {
+        results: { outputs: many(T::Any) },
+        attrs: { tags: one(A::Dict) },
+        regions: { body: one },
+        traits: [SingleBlock],
+        format: "$tags $body attr-dict (`:` type($outputs)^)?",
+        verify: verify::annotate,
+    }
+
+    /// Ends an annotated region; its operands are the results of the annotation.
+    YieldOp = "strategy.yield" {
+        operands: { values: many(T::Any) },
+        traits: [Terminator, Pure],
+        format: "($values^ `:` type($values))? attr-dict",
+        verify: verify::yields,
+    }
+
+    /// A training strategy: directives for a function on a mesh, applied in text order.
+    PlanOp = "strategy.plan" {
+        attrs: { sym_name: one(A::Str), function: one(A::Symbol), mesh: one(A::Symbol) },
+        regions: { body: one },
+        traits: [Symbol, NoTerminator, SingleBlock],
+        format: "$sym_name `for` $function `on` $mesh $body attr-dict",
+        verify: verify::plan,
+    }
+
+    /// Runs the stages of a tag as a pipeline along a mesh axis, by a named schedule.
+    ///
+    /// Stage numbers are the values of the tag, 0 to n-1 in data-flow order. Expands to `split`, `place` for each stage,
+    /// `split_backward` where the schedule separates input and weight gradients, and `order` for each rank. `group` and
+    /// `overlap` are options of interleaved1f1b.
+    PipelineOp = "strategy.pipeline" {
+        attrs: {
+            axis: one(A::Str), stages: one(A::Str), schedule: one(A::Str), microbatches: one(A::Int),
+            group: optional(A::Int), overlap: optional(A::Unit),
+        },
+        format: "`over` $axis `stages` `=` $stages `schedule` `=` $schedule `microbatches` `=` $microbatches (`group` `=` $group^)? (`overlap` $overlap^)? attr-dict",
+        verify: verify::pipeline,
+    }
+
+    /// Runs the stages of a tag by DualPipe: microbatches enter the pipeline from both ends.
+    ///
+    /// Every stage lives on two ranks. `variant = "v"` is DualPipeV: two stages a rank, the model goes down the ranks and
+    /// comes back, and parameters are held once.
+    DualPipeOp = "strategy.dualpipe" {
+        attrs: {
+            axis: one(A::Str), stages: one(A::Str), microbatches: one(A::Int),
+            variant: optional(A::Pred("\"v\" or \"bidirectional\"", |ctx, attr| {
+                matches!(attr.as_str(ctx), Some("v" | "bidirectional"))
+            })),
+        },
+        format: "`over` $axis `stages` `=` $stages `microbatches` `=` $microbatches (`variant` `=` $variant^)? attr-dict",
+        verify: verify::dualpipe,
+    }
+
+    /// Data parallelism with sharded optimizer state along a mesh axis.
+    ///
+    /// Stage 0 shards nothing; stage 1 shards the optimizer state (gradients are reduce-scattered, parameters gathered).
+    /// Expands to `replicate`. `bucket` is the size of the flat buffers that are communicated, 25MiB if not written.
+    ZeroOp = "strategy.zero" {
+        attrs: { axis: one(A::Str), stage: one(A::Int), bucket: optional(A::Str) },
+        format: "`over` $axis `stage` `=` $stage (`bucket` `=` $bucket^)? attr-dict",
+        verify: verify::zero,
+    }
+
+    /// Copies what is placed so far along a mesh axis: the batch is divided, gradients are reduced.
+    ///
+    /// `zero = 1` shards the optimizer state over the copies. `bucket` is the size of the flat buffers that are
+    /// communicated, 25MiB if not written.
+    ReplicateOp = "strategy.replicate" {
+        attrs: { axis: one(A::Str), zero: optional(A::Int), bucket: optional(A::Str) },
+        format: "`over` $axis (`zero` `=` $zero^)? (`bucket` `=` $bucket^)? attr-dict",
+        verify: verify::replicate,
+    }
+
+    /// Trains every parameter with an optimizer. Expands to `update`.
+    ///
+    /// `adamw <lr = 3.0e-4, betas = [0.9, 0.95], eps = 1.0e-8, weight_decay = 0.1, clip = 1.0>` or
+    /// `sgd <lr = 0.1, momentum = 0.9>`. Options not written: betas = [0.9, 0.999], eps = 1e-8, no decay, no clipping, no
+    /// momentum. Weight decay is decoupled; `clip` bounds the global gradient norm. The learning rate is a number or
+    /// `warmup_cosine<peak, floor, warmup, total>`, `warmup_linear<peak, floor, warmup, total>` or
+    /// `warmup_constant<peak, warmup>` over steps; either way the programs take it as a runtime scalar.
+    OptimizerOp = "strategy.optimizer" {
+        attrs: {
+            algorithm: one(A::Enum(optimizer::ALGORITHMS)), lr: one(A::Any), betas: optional(A::Array), eps: optional(A::Number),
+            weight_decay: optional(A::Number), clip: optional(A::Number), momentum: optional(A::Number),
+        },
+        syntax: (optimizer::parse, optimizer::print),
+        verify: verify::optimizer,
+    }
+
+    /// The primitive behind `optimizer`: updates every parameter at the end of the step. Options as there.
+    UpdateOp = "strategy.update" {
+        attrs: {
+            algorithm: one(A::Enum(optimizer::ALGORITHMS)), lr: one(A::Any), betas: optional(A::Array), eps: optional(A::Number),
+            weight_decay: optional(A::Number), clip: optional(A::Number), momentum: optional(A::Number),
+        },
+        syntax: (optimizer::parse, optimizer::print),
+        verify: verify::optimizer,
+    }
+
+    /// Places what a filter selects on a slice of the mesh, or on several.
+    ///
+    /// With several homes `microbatches` says which range runs where, end excluded:
+    /// `strategy.place {PP = 0} on [{pp = 0}, {pp = 3}] microbatches = [0:4, 4:8]`.
+    PlaceOp = "strategy.place" {
+        attrs: { filter: one(FILTER), homes: one(A::Array), microbatches: optional(A::Array) },
+        syntax: (homes::parse, homes::print),
+        verify: verify::place,
+    }
+
+    /// Divides the batch into parts that are run one by one; each copy gets its number as a tag of this name.
+    SplitOp = "strategy.split" {
+        attrs: { tag: one(A::Str), parts: one(A::Int) },
+        format: "$tag `into` $parts attr-dict",
+        verify: verify::split,
+    }
+
+    /// What one rank runs, in order.
+    ///
+    /// The row is written in the order language: `0F1` is the forward of stage 0 for microbatch 1, `B` the backward, `I` and
+    /// `W` its halves, and `(0F2 | 0B0)` may overlap. Stages are values of the tag. One order for each rank.
+    OrderOp = "strategy.order" {
+        attrs: { stages: one(A::Str), slice: one(SLICE), row: one(A::Str) },
+        syntax: (order::parse, order::print),
+        verify: verify::order,
+    }
+
+    /// Cuts the backward of what a filter selects into input gradient (`BI`) and weight gradient (`BW`).
+    SplitBackwardOp = "strategy.split_backward" {
+        attrs: { filter: one(FILTER) },
+        syntax: (filter::parse_op, filter::print_op),
+        verify: verify::split_backward,
+    }
+}

@@ -1,0 +1,55 @@
+//! `order stages = "PP" on {pp = 0} "0F0 0F1 (0F2 | 0B0)"`: a row of the schedule, in the order language.
+
+use piper_ir::{Op, ParseResult, Parser, Printer, TokenKind};
+use piper_schedule::{Slot, TextError, text};
+
+use super::OrderOp;
+use super::mesh_syntax::{parse_rest, set};
+
+/// The slots of a row.
+///
+/// # Errors
+/// The first mistake, with its place in the row; a row with several lines.
+pub fn row_of(row: &str) -> Result<Vec<Slot>, TextError> {
+    // The language has a rank a line; here a rank that does nothing is an empty row.
+    if row.trim().is_empty() {
+        return Ok(Vec::new());
+    }
+    text::order::parse(row).map(|table| table.ranks.into_iter().flatten().collect())
+}
+
+pub(super) fn parse(p: &mut Parser<'_>) -> ParseResult<()> {
+    let ctx = p.ctx();
+    p.expect_keyword("stages")?;
+    p.expect(TokenKind::Equal, "'='")?;
+    let stages = p.parse_string()?;
+    set(p, "stages", ctx.str_attr(&stages));
+    p.expect_keyword("on")?;
+    let slice = p.parse_attribute()?;
+    set(p, "slice", slice);
+    let start = p.token().start;
+    let row = p.parse_string()?;
+    if let Err(error) = row_of(&row) {
+        let mut message = error.message.clone();
+        if let Some(expected) = &error.expected {
+            message.push_str(&format!("; expected {expected}"));
+        }
+        let at = start + 1 + u32::try_from(error.span.start).unwrap_or(0);
+        p.report_at(at, message).hint = error.hint;
+        return Err(piper_ir::text::Failed);
+    }
+    set(p, "row", ctx.str_attr(&row));
+    parse_rest(p)
+}
+
+pub(super) fn print(p: &mut Printer<'_>, op: Op) {
+    let module = p.module();
+    let order = OrderOp(op);
+    p.text(" stages = ");
+    p.attr(order.stages(module));
+    p.text(" on ");
+    p.attr(order.slice(module));
+    p.text(" ");
+    p.attr(order.row(module));
+    p.attr_dict(op, &["stages", "slice", "row"]);
+}

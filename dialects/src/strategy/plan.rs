@@ -1,0 +1,274 @@
+//! A plan as plain values: what passes read instead of attributes.
+
+use std::ops::Range;
+
+use piper_ir::{Loc, Module, Op};
+use piper_schedule::Slot;
+use piper_schedule::text::filter::Filter;
+
+use super::homes::range_of;
+use super::ops::*;
+use super::order::row_of;
+use super::{Mesh, OptimizerSpec, Slice, filter_of};
+
+/// Bytes of a communication bucket where none is written.
+const DEFAULT_BUCKET: u64 = 25 << 20;
+
+/// A `strategy.plan` with everything it refers to.
+#[derive(Clone, Debug)]
+pub struct PlanSpec {
+    /// The plan's operation.
+    pub op: Op,
+    /// Its name.
+    pub name: String,
+    /// The mesh's operation.
+    pub mesh_op: Op,
+    /// The mesh.
+    pub mesh: Mesh,
+    /// The mesh's name.
+    pub mesh_name: String,
+    /// The function's operation (or what it has become: the symbol the plan names).
+    pub function: Op,
+    /// The function's name.
+    pub function_name: String,
+    /// The directives, in text order.
+    pub directives: Vec<Directive>,
+}
+
+/// One directive of a plan.
+#[derive(Clone, Debug)]
+pub struct Directive {
+    /// Its operation.
+    pub op: Op,
+    /// Where it stands.
+    pub loc: Loc,
+    /// What it says.
+    pub kind: Kind,
+}
+
+/// Where a part of the model lives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Home {
+    /// The devices.
+    pub slice: Slice,
+    /// The microbatches that run here; all if none are written.
+    pub microbatches: Option<Range<u32>>,
+}
+
+/// What a directive says.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub enum Kind {
+    /// Named: a pipeline along `axis` over the values of tag `stages`.
+    Pipeline {
+        axis: String,
+        stages: String,
+        schedule: String,
+        microbatches: u32,
+        group: Option<u32>,
+        overlap: bool,
+    },
+    /// Named: DualPipe; `vee` is DualPipeV.
+    DualPipe { axis: String, stages: String, microbatches: u32, vee: bool },
+    /// Named: ZeRO.
+    Zero { axis: String, stage: u32, bucket_bytes: u64 },
+    /// Named: train with this optimizer.
+    Optimizer(OptimizerSpec),
+    /// Primitive: data parallelism along `axis`, optimizer state sharded if `zero` is 1.
+    Replicate { axis: String, zero: u32, bucket_bytes: u64 },
+    /// Primitive: what `filter` selects lives here.
+    Place { filter: Filter, homes: Vec<Home> },
+    /// Primitive: the batch in `parts`; `tag` numbers them.
+    Split { tag: String, parts: u32 },
+    /// Primitive: the slots that the devices of `slice` run; stages are values of tag `stages`.
+    Order { stages: String, slice: Slice, row: Vec<Slot> },
+    /// Primitive: backward in two halves.
+    SplitBackward { filter: Filter },
+    /// Primitive: update all parameters.
+    Update(OptimizerSpec),
+}
+
+impl Kind {
+    /// The mesh axis that the directive takes for itself, if it takes one.
+    pub fn axis(&self) -> Option<&str> {
+        match self {
+            Kind::Pipeline { axis, .. }
+            | Kind::DualPipe { axis, .. }
+            | Kind::Zero { axis, .. }
+            | Kind::Replicate { axis, .. } => Some(axis),
+            _ => None,
+        }
+    }
+
+    /// Whether the directive expands into others.
+    pub fn is_named(&self) -> bool {
+        matches!(
+            self,
+            Kind::Pipeline { .. } | Kind::DualPipe { .. } | Kind::Zero { .. } | Kind::Optimizer(_)
+        )
+    }
+}
+
+/// The plans of a module, in text order.
+pub fn plans(module: &Module) -> Vec<Op> {
+    module.ops(module.body()).filter(|op| PlanOp::cast(module, *op).is_some()).collect()
+}
+
+/// Bytes of a size such as `25MiB`, `512KiB`, `4GiB`, `1MB` or `100B`.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn bucket_bytes(text: &str) -> Result<u64, String> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at(digits);
+    let scale: u64 = match unit.trim_start() {
+        "B" => 1,
+        "KB" => 1000,
+        "MB" => 1_000_000,
+        "GB" => 1_000_000_000,
+        "KiB" => 1 << 10,
+        "MiB" => 1 << 20,
+        "GiB" => 1 << 30,
+        _ => {
+            return Err(format!("\"{text}\" is not a size: write a number and B, KiB, MiB or GiB"));
+        }
+    };
+    number
+        .parse::<u64>()
+        .ok()
+        .and_then(|n| n.checked_mul(scale))
+        .filter(|bytes| *bytes > 0)
+        .ok_or_else(|| format!("\"{text}\" is not a size of at least one byte"))
+}
+
+/// The mesh of a `strategy.mesh`; `None` if it does not verify.
+pub(super) fn mesh_of(module: &Module, op: Op) -> Option<Mesh> {
+    let ctx = module.ctx();
+    let mesh = MeshOp::cast(module, op)?;
+    let names = mesh.axes(module).as_array(ctx)?.iter().map(|name| name.as_str(ctx));
+    let names: Vec<&str> = names.collect::<Option<_>>()?;
+    let sizes = mesh.sizes(module).as_int_array(ctx)?.iter().map(|size| u32::try_from(*size).ok());
+    let sizes: Vec<u32> = sizes.collect::<Option<_>>()?;
+    (names.len() == sizes.len()).then(|| Mesh::new(names.into_iter().zip(sizes)))
+}
+
+/// The `strategy.mesh` that a symbol attribute of `from` names.
+pub(super) fn mesh_named(module: &Module, from: Op, symbol: piper_ir::Attr) -> Option<Op> {
+    let name = symbol.as_symbol(module.ctx())?.text(module.ctx());
+    module.lookup_nearest(from, name).filter(|op| MeshOp::cast(module, *op).is_some())
+}
+
+impl PlanOp {
+    /// The plan as plain values; `None` only if the module does not verify.
+    pub fn read(self, module: &Module) -> Option<PlanSpec> {
+        PlanSpec::read(module, self.0)
+    }
+}
+
+impl PlanSpec {
+    /// The plan of this `strategy.plan`; `None` only if the module does not verify.
+    pub fn read(module: &Module, op: Op) -> Option<Self> {
+        let ctx = module.ctx();
+        let plan = PlanOp::cast(module, op)?;
+        let mesh_op = mesh_named(module, op, plan.mesh(module))?;
+        let function_name = plan.function(module).as_symbol(ctx)?.text(ctx);
+        let body = module.only_block(op)?;
+        let directives: Option<Vec<_>> = module
+            .ops(body)
+            .map(|op| Some(Directive { op, loc: module.op_loc(op), kind: Kind::read(module, op)? }))
+            .collect();
+        Some(Self {
+            op,
+            name: module.symbol_name(op)?.to_owned(),
+            mesh_op,
+            mesh: mesh_of(module, mesh_op)?,
+            mesh_name: module.symbol_name(mesh_op)?.to_owned(),
+            function: module.lookup_nearest(op, function_name)?,
+            function_name: function_name.to_owned(),
+            directives: directives?,
+        })
+    }
+}
+
+impl Kind {
+    /// What a directive's operation says; `None` if it is none or does not verify.
+    pub fn read(module: &Module, op: Op) -> Option<Self> {
+        let ctx = module.ctx();
+        let text = |name: &str| Some(module.attr_by(op, name)?.as_str(ctx)?.to_owned());
+        let number = |name: &str| u32::try_from(module.attr_by(op, name)?.as_int(ctx)?).ok();
+        let bucket = || match text("bucket") {
+            None => Some(DEFAULT_BUCKET),
+            Some(size) => bucket_bytes(&size).ok(),
+        };
+        Some(match module.name_text(op) {
+            PipelineOp::NAME => Kind::Pipeline {
+                axis: text("axis")?,
+                stages: text("stages")?,
+                schedule: text("schedule")?,
+                microbatches: number("microbatches")?,
+                group: number("group"),
+                overlap: PipelineOp(op).overlap(module).is_some(),
+            },
+            DualPipeOp::NAME => Kind::DualPipe {
+                axis: text("axis")?,
+                stages: text("stages")?,
+                microbatches: number("microbatches")?,
+                vee: text("variant").as_deref() == Some("v"),
+            },
+            ZeroOp::NAME => {
+                Kind::Zero { axis: text("axis")?, stage: number("stage")?, bucket_bytes: bucket()? }
+            }
+            ReplicateOp::NAME => Kind::Replicate {
+                axis: text("axis")?,
+                zero: number("zero").unwrap_or(0),
+                bucket_bytes: bucket()?,
+            },
+            OptimizerOp::NAME => Kind::Optimizer(OptimizerSpec::read(module, op)?),
+            UpdateOp::NAME => Kind::Update(OptimizerSpec::read(module, op)?),
+            PlaceOp::NAME => {
+                let place = PlaceOp(op);
+                let slices = place.homes(module).as_array(ctx)?;
+                let ranges = place.microbatches(module).and_then(|ranges| ranges.as_array(ctx));
+                let homes: Option<Vec<_>> = slices
+                    .iter()
+                    .enumerate()
+                    .map(|(i, slice)| {
+                        let slice = Slice::from_attr(ctx, *slice)?;
+                        let microbatches = match ranges {
+                            None => None,
+                            Some(ranges) => Some(range_of(ctx, *ranges.get(i)?)?),
+                        };
+                        Some(Home { slice, microbatches })
+                    })
+                    .collect();
+                Kind::Place { filter: filter_of(ctx, place.filter(module))?, homes: homes? }
+            }
+            SplitOp::NAME => Kind::Split { tag: text("tag")?, parts: number("parts")? },
+            OrderOp::NAME => Kind::Order {
+                stages: text("stages")?,
+                slice: Slice::from_attr(ctx, OrderOp(op).slice(module))?,
+                row: row_of(&text("row")?).ok()?,
+            },
+            SplitBackwardOp::NAME => {
+                Kind::SplitBackward { filter: filter_of(ctx, SplitBackwardOp(op).filter(module))? }
+            }
+            _ => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bucket_bytes;
+
+    #[test]
+    fn sizes_have_a_unit() {
+        assert_eq!(bucket_bytes("25MiB"), Ok(25 << 20));
+        assert_eq!(bucket_bytes("1MB"), Ok(1_000_000));
+        assert_eq!(bucket_bytes("100 B"), Ok(100));
+        assert!(bucket_bytes("25").is_err());
+        assert!(bucket_bytes("MiB").is_err());
+        assert!(bucket_bytes("0B").is_err());
+        assert!(bucket_bytes("99999999999999GiB").is_err());
+    }
+}
