@@ -175,7 +175,8 @@ impl NativeLibrary {
     pub fn of_plan(plan: &Plan) -> Result<NativeLibrary, LibraryError> {
         let (arch, os) = (std::env::consts::ARCH, std::env::consts::OS);
         let target = &plan.misc.target;
-        if !target.is_empty() && !(target.starts_with(arch) && target.contains(os)) {
+        let is_for_host = target.is_empty() || (target.starts_with(arch) && target.contains(os));
+        if !is_for_host {
             return Err(LibraryError::Target {
                 target: target.clone(),
                 host: format!("{arch} {os}"),

@@ -67,22 +67,14 @@ pub enum ReadBackError {
     #[error("no state is called {0}")]
     Unknown(String),
     /// Two devices disagree on an element that both hold.
-    #[error(
-        "replicas of {name} differ: element {element} is {first} on {one} and {second} on {other}"
-    )]
+    #[error("replicas of {name} differ: element {element} is {values}")]
     Replicas {
         /// The tensor.
         name: String,
         /// Row-major index.
         element: u64,
-        /// Value on the first device.
-        first: String,
-        /// Value on the second.
-        second: String,
-        /// Coordinates of the first device.
-        one: String,
-        /// Coordinates of the second.
-        other: String,
+        /// Both values with the coordinates of their devices.
+        values: String,
     },
     /// No device holds it.
     #[error("element {element} of {name} was not stored")]
@@ -143,13 +135,14 @@ impl<'a> Gather<'a> {
                     have.copy_from_slice(new);
                     self.from[to] = device as u32;
                 } else if have != new {
+                    let (first, second) =
+                        (element(have, self.value.dtype), element(new, self.value.dtype));
+                    let (one, other) = (render(self.from[to] as usize), render(device));
+                    let values = format!("{first:e} on {one} and {second:e} on {other}");
                     return Err(ReadBackError::Replicas {
                         name: self.name.to_owned(),
                         element: to as u64,
-                        first: format!("{:e}", element(have, self.value.dtype)),
-                        second: format!("{:e}", element(new, self.value.dtype)),
-                        one: render(self.from[to] as usize),
-                        other: render(device),
+                        values,
                     });
                 }
             }

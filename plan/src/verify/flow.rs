@@ -11,7 +11,7 @@
 
 use super::access::{self, Access};
 use super::memory::Segments;
-use super::{Fault, FaultKind, MAX_FAULTS, Party};
+use super::{Fault, FaultKind, MAX_FAULTS, Party, for_each_program};
 use crate::init::{fnv1a64, mix};
 use crate::mesh::{Affine, AxisId};
 use crate::schema::*;
@@ -30,8 +30,7 @@ pub struct Flow {
 
 /// Records the dataflow of every program in [`Misc::flows`]. The plan's structure must be valid.
 pub fn seal(plan: &mut Plan) {
-    plan.misc.flows =
-        (0..plan.programs.len()).map(|at| flow_of(plan, ProgramId(at as u32)).0).collect();
+    plan.misc.flows = for_each_program(plan, |id| flow_of(plan, id).0);
 }
 
 /// Compares a sealed plan with its seal; nothing to say of a plan without one.
@@ -43,9 +42,10 @@ pub(super) fn check(plan: &Plan) -> Vec<Fault> {
     if plan.misc.flows.len() != plan.programs.len() {
         return vec![Fault::new(FaultKind::Flow, "the seal is for another number of programs")];
     }
-    for (at, (program, sealed)) in plan.programs.iter().zip(&plan.misc.flows).enumerate() {
-        let id = ProgramId(at as u32);
-        let (found, instrs) = flow_of(plan, id);
+    let found = for_each_program(plan, |id| (id, flow_of(plan, id)));
+    for ((program, sealed), (id, (found, instrs))) in
+        plan.programs.iter().zip(&plan.misc.flows).zip(found)
+    {
         if found == *sealed {
             continue;
         }

@@ -9,7 +9,7 @@
 //! Communication adds no order here: what another device did in between is not relied on.
 
 use super::access::{self, Access};
-use super::{Fault, FaultKind, Limits, MAX_FAULTS};
+use super::{Fault, FaultKind, Limits, MAX_FAULTS, for_each_program};
 use crate::mesh::CommId;
 use crate::schema::*;
 
@@ -17,17 +17,14 @@ use crate::schema::*;
 const NONE: u32 = u32::MAX;
 
 pub(super) fn check(plan: &Plan, limits: &Limits) -> Vec<Fault> {
-    let mut faults = Vec::new();
-    for at in 0..plan.programs.len() {
-        let mut walk = Walk::new(plan, ProgramId(at as u32));
+    let found = for_each_program(plan, |id| {
+        let mut walk = Walk::new(plan, id);
         walk.limits(limits);
         walk.run();
-        faults.append(&mut walk.faults);
-        if faults.len() >= MAX_FAULTS {
-            faults.truncate(MAX_FAULTS);
-            break;
-        }
-    }
+        walk.faults
+    });
+    let mut faults: Vec<Fault> = found.into_iter().flatten().collect();
+    faults.truncate(MAX_FAULTS);
     faults
 }
 

@@ -199,14 +199,26 @@ pub fn verify_within(plan: &Plan, limits: &Limits) -> Vec<Fault> {
         (comm::check(plan), memory.join())
     });
     faults.extend(comm);
-    match memory {
-        Ok(found) => faults.extend(found),
-        Err(panic) => std::panic::resume_unwind(panic),
-    }
+    faults.extend(memory.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
     if faults.is_empty() {
         faults = flow::check(plan);
     }
     faults
+}
+
+/// Results of `work` for every program, in order, computed on all cores: programs are independent.
+fn for_each_program<T: Send>(plan: &Plan, work: impl Fn(ProgramId) -> T + Sync) -> Vec<T> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let share = plan.programs.len().div_ceil(cores).max(1);
+    let ids: Vec<ProgramId> = (0..plan.programs.len() as u32).map(ProgramId).collect();
+    let run = &|ids: &[ProgramId]| -> Vec<T> { ids.iter().map(|&id| work(id)).collect() };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = ids.chunks(share).map(|ids| scope.spawn(move || run(ids))).collect();
+        let join = |thread: std::thread::ScopedJoinHandle<'_, Vec<T>>| {
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        threads.into_iter().flat_map(join).collect()
+    })
 }
 
 /// Faults listed by one check before it gives up: a broken plan breaks everywhere, and the first few say why.
