@@ -5,6 +5,7 @@
 
 pub mod dist;
 mod ops;
+mod sizes;
 mod verify;
 
 pub use dist::{AxisSizes, Dist, Held, Home, MICROBATCH, Part};

@@ -1,0 +1,3 @@
+//! Data parallelism: the batch divided over a mesh axis.
+
+pub mod retype;
