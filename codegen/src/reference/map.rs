@@ -4,14 +4,16 @@ use super::{Buffers, Element, larger, smaller};
 use crate::kernel::{Access, Map};
 use crate::scalar::{ScalarOp, ScalarProgram};
 
-/// Evaluates a program at one position. Truth values are kept as one and zero.
+/// Evaluates a program at one position, leaving the value of every operation in `values` (whose storage is reused from
+/// element to element). Truth values are kept as one and zero.
 pub(super) fn program<T: Element>(
     p: &ScalarProgram,
     input: impl Fn(u32) -> T,
     scalars: &[T],
-) -> Vec<T> {
+    values: &mut Vec<T>,
+) {
     let truth = |b: bool| if b { T::ONE } else { T::ZERO };
-    let mut values: Vec<T> = Vec::with_capacity(p.ops.len());
+    values.clear();
     for op in &p.ops {
         let get = |id: u32| values[id as usize];
         let value = match *op {
@@ -44,7 +46,6 @@ pub(super) fn program<T: Element>(
         };
         values.push(value);
     }
-    p.results.iter().map(|&r| values[r as usize]).collect()
 }
 
 /// Square and multiply over the 32 low bits of the exponent, as generated code does.
@@ -71,20 +72,25 @@ pub(super) fn index(access: Access, row: usize, col: usize, cols: usize) -> usiz
 }
 
 pub(super) fn map<T: Element>(m: &Map, b: &mut Buffers<'_, '_>, scalars: &[f64]) {
+    let mut doubles = vec![];
+    program(
+        &m.uniforms,
+        |_| unreachable!("checked: uniform programs read no input"),
+        scalars,
+        &mut doubles,
+    );
     let uniforms: Vec<T> =
-        program(&m.uniforms, |_| unreachable!("checked: uniform programs read no input"), scalars)
-            .into_iter()
-            .map(T::new)
-            .collect();
+        m.uniforms.results.iter().map(|&r| T::new(doubles[r as usize])).collect();
     let cols = m.cols as usize;
     let mut data: Vec<Vec<T>> = (0..m.operands.len()).map(|i| b.read(i)).collect();
+    let mut values = vec![];
     for row in 0..m.rows as usize {
         for col in 0..cols {
             let input =
                 |i: u32| data[i as usize][index(m.operands[i as usize].access, row, col, cols)];
-            let results = program(&m.body, input, &uniforms);
-            for (&operand, value) in m.stores.iter().zip(results) {
-                data[operand as usize][row * cols + col] = value;
+            program(&m.body, input, &uniforms, &mut values);
+            for (&operand, &result) in m.stores.iter().zip(&m.body.results) {
+                data[operand as usize][row * cols + col] = values[result as usize];
             }
         }
     }

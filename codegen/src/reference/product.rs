@@ -15,18 +15,21 @@ pub(super) fn gemm<T: Element>(g: &Gemm, b: &mut Buffers<'_, '_>, scalars: &[f64
     let operands: Vec<Vec<T>> = (0..epilogue.operands.len()).map(|i| b.read(first + i)).collect();
     let output = first + operands.len();
     let mut outputs: Vec<Vec<T>> = (output..b.0.len()).map(|i| b.read(i)).collect();
+    let (mut sums, mut values) = (vec![T::ZERO; n], vec![]);
     for row in 0..g.batch as usize * m {
         let (batch, i) = (row / m, row % m);
-        for j in 0..n {
-            let mut sum = T::ZERO;
-            for p in 0..k {
-                let a = left[batch * m * k + if g.transpose_a { p * m + i } else { i * k + p }];
-                let b = right[batch * k * n + if g.transpose_b { j * k + p } else { p * n + j }];
-                sum = sum + a * b;
+        let left = &left[batch * m * k..][..m * k];
+        let right = &right[batch * k * n..][..k * n];
+        // Column by column of `a`, so that an untransposed `b` is read along its rows; each sum still ascends in `p`.
+        sums.fill(T::ZERO);
+        for p in 0..k {
+            let a = left[if g.transpose_a { p * m + i } else { i * k + p }];
+            for (j, sum) in sums.iter_mut().enumerate() {
+                *sum = *sum + a * right[if g.transpose_b { j * k + p } else { p * n + j }];
             }
-            if let Some(bias) = &bias {
-                sum = sum + bias[j];
-            }
+        }
+        for (j, &sum) in sums.iter().enumerate() {
+            let sum = bias.as_ref().map_or(sum, |bias| sum + bias[j]);
             let here = row * n + j;
             if g.accumulate {
                 outputs[0][here] = outputs[0][here] + sum;
@@ -35,10 +38,9 @@ pub(super) fn gemm<T: Element>(g: &Gemm, b: &mut Buffers<'_, '_>, scalars: &[f64
                     None => sum,
                     Some(i) => operands[i][index(epilogue.operands[i], row, j, n)],
                 };
-                for (output, value) in
-                    outputs.iter_mut().zip(program(&epilogue.body, input, &scalars))
-                {
-                    output[here] = value;
+                program(&epilogue.body, input, &scalars, &mut values);
+                for (output, &result) in outputs.iter_mut().zip(&epilogue.body.results) {
+                    output[here] = values[result as usize];
                 }
             } else {
                 outputs[0][here] = sum;
