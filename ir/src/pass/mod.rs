@@ -83,6 +83,10 @@ pub struct PassInfo {
     pub anchor: Option<&'static str>,
     /// Its options.
     pub options: Vec<OptionDef>,
+    /// The passes on whose result it works, in any order: what a tool runs first when only this one is asked for.
+    pub requires: &'static [&'static str],
+    /// Whether a module is already at, or beyond, what this pass makes; `None` if a module does not show it.
+    pub is_done: Option<fn(&Module) -> bool>,
     /// Makes it.
     pub build: BuildPass,
 }
@@ -120,12 +124,33 @@ impl PassInfo {
                 run: make(options)?,
             }))
         });
-        Self { name, summary, description: "", anchor: Some("builtin.module"), options, build }
+        Self {
+            name,
+            summary,
+            description: "",
+            anchor: Some("builtin.module"),
+            options,
+            requires: &[],
+            is_done: None,
+            build,
+        }
     }
 
     /// Sets the description.
     pub fn describe(mut self, description: &'static str) -> Self {
         self.description = description;
+        self
+    }
+
+    /// Sets the passes on whose result it works.
+    pub fn after(mut self, requires: &'static [&'static str]) -> Self {
+        self.requires = requires;
+        self
+    }
+
+    /// Sets how a module shows that the pass need not run any more.
+    pub fn done_when(mut self, is_done: fn(&Module) -> bool) -> Self {
+        self.is_done = Some(is_done);
         self
     }
 

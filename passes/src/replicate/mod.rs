@@ -1,3 +1,368 @@
-//! Data parallelism: the batch divided over a mesh axis.
+//! `replicate` and `zero`: data parallelism, the batch divided over a mesh axis.
+//!
+//! ```mlir
+//! // before, with strategy.replicate over "dp" on a mesh of "dp" = 2
+//! %x = dag.input "x" {batch_dim = 0} : !dag.dist<tensor<8x4xf32>, @cluster>
+//! %dw = dag.compute @b0(%x) B {} node "b0" : (...) -> !dag.dist<tensor<4x4xf32>, @cluster>
+//! dag.gradient "w" %dw : ...
+//! // after
+//! %x = dag.input "x" {batch_dim = 0} : !dag.dist<tensor<8x4xf32>, @cluster, [{"dp"}, {}]>
+//! %dw = dag.compute @b0(%x) B {} node "b0" : (...) -> !dag.dist<tensor<4x4xf32>, @cluster, partial = {"dp"}>
+//! %g = dag.all_reduce %dw over ["dp"] : ...
+//! dag.gradient "w" %g : ...
+//! ```
+//!
+//! Batch dimensions get the axis, major to microbatches; bodies get local shapes; what was a total over the batch is now a
+//! partial sum over the axis, reduced before it is called a gradient. A sum over a group that is already there is widened,
+//! so that there is one collective and not two. Losses stay partial: `dag.output` adds what it is given.
+//!
+//! With `zero = 1` the reduction leaves shards of flat buckets instead: see [`buckets`]. A mean keeps the count it had, so
+//! nothing is divided by the number of replicas.
 
-pub mod retype;
+pub mod buckets;
+pub mod directives;
+pub mod topology;
+
+use piper_dialects::dag::{AllReduce, AxisSizes, Compute, Dist, Home};
+use piper_dialects::nn::Along;
+use piper_dialects::strategy::{Directive, Kind, bucket_bytes};
+use piper_ir::diag::did_you_mean;
+use piper_ir::pass::{OptionDef, PassContext, PassFailed, PassInfo, PassResult};
+use piper_ir::{Attr, Builder, Loc, Module, Name, Op, Reporter, Value};
+use rustc_hash::FxHashMap;
+
+use crate::batching::{divide_batch, results_along};
+use crate::nodes::graphs;
+
+/// What is replicated over what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replication {
+    /// The mesh axis.
+    pub axis: String,
+    /// 0: every copy has the whole optimizer state. 1: each has a shard.
+    pub stage: u32,
+    /// The most bytes of a flat bucket.
+    pub bucket_bytes: u64,
+}
+
+/// Options as given to the pass.
+#[derive(Clone, Debug, Default)]
+struct Options {
+    pass: &'static str,
+    over: Option<String>,
+    stage: Option<u32>,
+    bucket: Option<u64>,
+}
+
+const BUCKET: u64 = 25 << 20;
+
+/// The passes `replicate` and `zero`.
+pub fn passes() -> Vec<PassInfo> {
+    let pass = |name: &'static str, summary: &'static str, default_stage: u32| {
+        let options = vec![
+            OptionDef { name: "over", summary: "the mesh axis, if no directive says it", default: None },
+            OptionDef { name: "stage", summary: "0 or 1: whether optimizer state is sharded", default: None },
+            OptionDef { name: "bucket", summary: "bytes of a flat bucket, such as 25MiB", default: None },
+        ];
+        PassInfo::with_options(name, summary, options, move |given| {
+            let options = Options {
+                pass: name,
+                over: given.text("over").map(str::to_owned),
+                stage: given.get("stage")?,
+                bucket: given.text("bucket").map(bucket_bytes).transpose()?,
+            };
+            if let Some(stage) = options.stage.filter(|stage| *stage > 1) {
+                return Err(format!("option 'stage' of pass '{name}' is 0 or 1, not {stage}"));
+            }
+            Ok(move |cx: &mut PassContext<'_, '_>| run_pass(cx, &options, default_stage))
+        })
+        .describe(
+            "Works on a graph, split and placed or not, before the optimizer. Consumes the plan's strategy.replicate and \
+             strategy.zero directives; without one the options say what to do. Fails if the axis is unknown or taken, if the \
+             batch is not divisible, or if the optimizer is there already.",
+        )
+        .after(&["build-dag"])
+    };
+    vec![
+        pass("replicate", "Divide the batch over a mesh axis and reduce the gradients", 0),
+        pass("zero", "Replicate with the optimizer state sharded in flat buckets", 1),
+    ]
+}
+
+fn run_pass(cx: &mut PassContext<'_, '_>, options: &Options, default_stage: u32) -> PassResult {
+    let graphs = graphs(cx.module);
+    if graphs.is_empty() {
+        let loc = cx.module.op_loc(cx.op);
+        cx.reporter
+            .error(loc, format!("pass '{}' works on a dag.graph, but there is none", options.pass))
+            .hint("run 'build-dag' first");
+        return Err(PassFailed);
+    }
+    for graph in graphs {
+        for (replication, loc, directive) in wanted(cx.module, graph, options, default_stage, cx.reporter)? {
+            run(cx.module, graph, &replication, loc, cx.reporter)?;
+            if let Some(directive) = directive {
+                cx.module.erase(directive);
+            }
+        }
+    }
+    Ok(())
+}
+
+type Wanted = (Replication, Loc, Option<Op>);
+
+/// What directives and options together ask for.
+fn wanted(
+    module: &Module,
+    graph: Op,
+    options: &Options,
+    default_stage: u32,
+    reporter: &mut Reporter<'_>,
+) -> Result<Vec<Wanted>, PassFailed> {
+    let all = directives::of_graph(module, graph);
+    let errors = reporter.error_count();
+    let mut optimizer: Option<&Directive> = None;
+    let mut found: Vec<Wanted> = Vec::new();
+    for directive in &all {
+        let (axis, stage, bytes) = match &directive.kind {
+            Kind::Replicate { axis, zero, bucket_bytes } => (axis, *zero, *bucket_bytes),
+            Kind::Zero { axis, stage, bucket_bytes } => (axis, *stage, *bucket_bytes),
+            Kind::Update(_) | Kind::Optimizer(_) => {
+                optimizer = Some(directive);
+                continue;
+            }
+            _ => continue,
+        };
+        if let Some(optimizer) = optimizer {
+            reporter
+                .error(optimizer.loc, format!("the optimizer stands before '{}'", directives::spelling(module, directive)))
+                .note(directive.loc, "this changes what the optimizer works on")
+                .hint("put the optimizer after it");
+        }
+        let mut conflict = |option: &str, given: &str, says: &str| {
+            reporter.error(
+                directive.loc,
+                format!("this directive says {option} = {says}, but pass '{}' was given {option} = {given}", options.pass),
+            );
+        };
+        if let Some(given) = options.over.as_ref().filter(|given| *given != axis) {
+            conflict("over", &format!("\"{given}\""), &format!("\"{axis}\""));
+        }
+        if let Some(given) = options.stage.filter(|given| *given != stage) {
+            conflict("stage", &given.to_string(), &stage.to_string());
+        }
+        if let Some(given) = options.bucket.filter(|given| *given != bytes) {
+            conflict("bucket", &format!("{given} bytes"), &format!("{bytes} bytes"));
+        }
+        let replication = Replication { axis: axis.clone(), stage, bucket_bytes: bytes };
+        found.push((replication, directive.loc, Some(directive.op)));
+    }
+    if reporter.error_count() > errors {
+        return Err(PassFailed);
+    }
+    if found.is_empty() {
+        let loc = module.op_loc(graph);
+        let Some(axis) = options.over.clone() else {
+            reporter
+                .error(loc, format!("pass '{}' has nothing to do: the plan has no strategy.replicate", options.pass))
+                .hint(format!("name the mesh axis: {}{{over=dp}}", options.pass));
+            return Err(PassFailed);
+        };
+        let stage = options.stage.unwrap_or(default_stage);
+        found.push((Replication { axis, stage, bucket_bytes: options.bucket.unwrap_or(BUCKET) }, loc, None));
+    }
+    Ok(found)
+}
+
+/// Replicates a graph over an axis. `loc` is where that was asked for.
+///
+/// # Errors
+/// See the module documentation; all are reported.
+pub fn run(
+    module: &mut Module,
+    graph: Op,
+    replication: &Replication,
+    loc: Loc,
+    reporter: &mut Reporter<'_>,
+) -> PassResult {
+    let ctx = module.ctx_arc();
+    let axis = ctx.name(&replication.axis);
+    let factor = check(module, graph, axis, loc, reporter)?;
+    let along = vary(module, graph, axis, factor, reporter)?;
+    for (&value, along) in &along {
+        let Some(mut dist) = Dist::of(&ctx, module.ty(value)) else { continue };
+        match *along {
+            Along::Whole => continue,
+            Along::Dim(dim) => dist.dims[dim].insert(0, axis),
+            Along::Sum => dist.partial.push(axis),
+        }
+        module.set_ty(value, dist.ty(&ctx));
+    }
+    widen_reductions(module, graph, axis, &along);
+    if replication.stage == 1 {
+        buckets::shard(module, graph, axis, replication.bucket_bytes, reporter)?;
+    }
+    reduce_gradients(module, graph, axis);
+    Ok(())
+}
+
+/// The size of the axis, if the graph can be replicated over it.
+fn check(module: &Module, graph: Op, axis: Name, loc: Loc, reporter: &mut Reporter<'_>) -> Result<i64, PassFailed> {
+    let ctx = module.ctx();
+    let sizes = AxisSizes::of_graph(module, graph);
+    let mesh_axes: Vec<&str> = mesh_axes(module, graph);
+    let text = axis.text(ctx);
+    let Some(factor) = sizes.get(axis).filter(|_| mesh_axes.contains(&text)) else {
+        let hint = match did_you_mean(text, mesh_axes.iter().copied()) {
+            Some(near) => format!("did you mean \"{near}\"?"),
+            None => format!("the mesh has {}", mesh_axes.iter().map(|a| format!("\"{a}\"")).collect::<Vec<_>>().join(", ")),
+        };
+        reporter.error(loc, format!("the mesh has no axis \"{text}\"")).hint(hint);
+        return Err(PassFailed);
+    };
+    let block = module.only_block(graph).expect("a graph has a block");
+    for op in module.ops(block) {
+        if module.name_text(op) == "dag.update" {
+            reporter
+                .error(loc, "the optimizer's step is in the graph already, so it cannot be replicated any more")
+                .note(module.op_loc(op), "updated here")
+                .hint("run 'update' after it; in a plan, put the optimizer last");
+            return Err(PassFailed);
+        }
+        for value in module.results(op) {
+            let Some(dist) = Dist::of(ctx, module.ty(value)) else { continue };
+            let fixed = matches!(&dist.home, Home::Slice(at) if at.iter().any(|(name, _)| *name == axis));
+            if fixed || dist.partial.contains(&axis) || dist.dims.iter().flatten().any(|a| *a == axis) {
+                let what = if fixed { "placed along" } else { "replicated over" };
+                reporter
+                    .error(loc, format!("the graph is already {what} \"{text}\""))
+                    .note(module.op_loc(op), format!("this has type {}", dist.ty(ctx).display(ctx)));
+                return Err(PassFailed);
+            }
+        }
+    }
+    Ok(factor)
+}
+
+/// The names of the axes of a graph's mesh.
+fn mesh_axes(module: &Module, graph: Op) -> Vec<&str> {
+    let ctx = module.ctx();
+    let mesh = module.attr_by(graph, "mesh").and_then(|a| a.as_symbol(ctx));
+    let mesh = mesh.and_then(|m| module.lookup_nearest(graph, m.text(ctx)));
+    let axes = mesh.and_then(|m| module.attr_by(m, "axes")).and_then(|a| a.as_array(ctx)).unwrap_or(&[]);
+    axes.iter().filter_map(|a| a.as_str(ctx)).collect()
+}
+
+/// Divides the batch of every body by `factor`, and says how every value of the graph varies over the parts.
+fn vary(
+    module: &mut Module,
+    graph: Op,
+    axis: Name,
+    factor: i64,
+    reporter: &mut Reporter<'_>,
+) -> Result<FxHashMap<Value, Along>, PassFailed> {
+    let ctx = module.ctx_arc();
+    let what = format!("replicating over \"{}\"", axis.text(&ctx));
+    let order = topology::data_order(module, graph).map_err(|cyclic| {
+        reporter.error(module.op_loc(cyclic[0]), "operations of the graph depend on each other in a cycle");
+        PassFailed
+    })?;
+    let mut bodies: FxHashMap<Name, Vec<Along>> = FxHashMap::default();
+    let mut along: FxHashMap<Value, Along> = FxHashMap::default();
+    let errors = reporter.error_count();
+    for op in order {
+        if let Some(node) = Compute::cast(module, op) {
+            let callee = node.callee(module).as_symbol(&ctx).expect("declared as a symbol");
+            if !bodies.contains_key(&callee) {
+                let Some(body) = module.lookup_nearest(op, callee.text(&ctx)) else {
+                    reporter.error(module.op_loc(op), format!("there is no function '@{}'", callee.text(&ctx)));
+                    return Err(PassFailed);
+                };
+                let results = results_along(module, body, reporter)?;
+                divide_batch(module, body, factor, &what, reporter)?;
+                bodies.insert(callee, results);
+            }
+            along.extend(module.results(op).zip(bodies[&callee].iter().copied()));
+            continue;
+        }
+        let results: Vec<Value> = module.results(op).collect();
+        if results.is_empty() {
+            continue;
+        }
+        let varies = match module.name_text(op) {
+            "dag.input" => input_along(module, op),
+            "dag.parameter" | "dag.state" => Along::Whole,
+            name => {
+                let mut operands = module.operands(op).map(|v| along.get(&v).copied().unwrap_or(Along::Whole));
+                let first = operands.next().unwrap_or(Along::Whole);
+                if operands.any(|other| other != first) {
+                    reporter.error(
+                        module.op_loc(op),
+                        format!("'{name}' takes a value that varies with the batch and one that does not"),
+                    );
+                }
+                match name {
+                    // These are widened by the axis.
+                    "dag.all_reduce" | "dag.gradient" if first == Along::Sum => Along::Whole,
+                    _ => first,
+                }
+            }
+        };
+        along.extend(results.into_iter().map(|v| (v, varies)));
+    }
+    if reporter.error_count() > errors { Err(PassFailed) } else { Ok(along) }
+}
+
+/// Along which dimension a step's input is divided: the one that microbatches divide, or its `batch_dim`.
+fn input_along(module: &Module, op: Op) -> Along {
+    let ctx = module.ctx();
+    let divided = Dist::of(ctx, module.ty(module.result(op, 0)))
+        .and_then(|dist| dist.dims.iter().position(|axes| !axes.is_empty()));
+    let declared = || module.attr_by(op, "batch_dim").and_then(|a| usize::try_from(a.as_int(ctx)?).ok());
+    divided.or_else(declared).map_or(Along::Whole, Along::Dim)
+}
+
+/// Makes every sum of a value that is now partial over the axis a sum over the axis too.
+fn widen_reductions(module: &mut Module, graph: Op, axis: Name, along: &FxHashMap<Value, Along>) {
+    let ctx = module.ctx_arc();
+    let block = module.only_block(graph).expect("a graph has a block");
+    let reductions: Vec<Op> = module.ops(block).filter(|op| AllReduce::cast(module, *op).is_some()).collect();
+    for op in reductions {
+        if along.get(&AllReduce(op).value(module)) == Some(&Along::Sum) {
+            let mut axes = AllReduce(op).axes(module).as_array(&ctx).unwrap_or(&[]).to_vec();
+            axes.push(ctx.str_attr(axis.text(&ctx)));
+            module.set_attr_by(op, "axes", ctx.array_attr(axes));
+        }
+    }
+}
+
+/// Sums over the axis what is still partial over it where it is called a gradient.
+fn reduce_gradients(module: &mut Module, graph: Op, axis: Name) {
+    let ctx = module.ctx_arc();
+    let block = module.only_block(graph).expect("a graph has a block");
+    let gradients: Vec<Op> = module.ops(block).filter(|op| module.name_text(*op) == "dag.gradient").collect();
+    for op in gradients {
+        let value = module.operand(op, 0);
+        let mut dist = Dist::of(&ctx, module.ty(value)).expect("declared as !dag.dist");
+        if !dist.partial.contains(&axis) {
+            continue;
+        }
+        dist.partial.retain(|a| *a != axis);
+        let axes = ctx.array_attr([ctx.str_attr(axis.text(&ctx))]);
+        let mut b = Builder::before(module, op);
+        let state = b.state("dag.all_reduce").operands([value]).results([dist.ty(&ctx)]).attr(&ctx, "axes", axes);
+        let sum = b.value(state);
+        module.set_operand(op, 0, sum);
+    }
+}
+
+/// The attribute of a collective's axes: strings for mesh axes, symbols for groups.
+pub fn axes_attr(module: &Module, graph: Op, axes: &[Name]) -> Attr {
+    let ctx = module.ctx();
+    let mesh = mesh_axes(module, graph);
+    let axes: Vec<Attr> = axes
+        .iter()
+        .map(|a| if mesh.contains(&a.text(ctx)) { ctx.str_attr(a.text(ctx)) } else { ctx.symbol_attr_of(*a) })
+        .collect();
+    ctx.array_attr(axes)
+}

@@ -1,0 +1,79 @@
+//! How the values of a function vary when the batch is divided, and dividing it.
+//!
+//! Which dimension is the batch is said on the arguments (`batch_dim`); how it goes through an operation, by its `Batching`
+//! interface. Dividing changes types and nothing else: a mean keeps the count it had (see `nn.cross_entropy`), so that
+//! what the parts give adds up.
+
+use piper_dialects::func;
+use piper_dialects::nn::{Along, Batching};
+use piper_ir::pass::PassFailed;
+use piper_ir::{Module, Op, Reporter, Value};
+use rustc_hash::FxHashMap;
+
+/// How every value of the function varies over the parts of a divided batch.
+///
+/// # Errors
+/// An operation through which the batch cannot be divided.
+pub fn along(module: &Module, func: Op, reporter: &mut Reporter<'_>) -> Result<FxHashMap<Value, Along>, PassFailed> {
+    let (ctx, body) = (module.ctx(), module.only_block(func).ok_or(PassFailed)?);
+    let mut along: FxHashMap<Value, Along> = FxHashMap::default();
+    for (i, &arg) in module.args(body).iter().enumerate() {
+        let dim = func::arg_attr(module, func, i, "batch_dim").and_then(|a| a.as_int(ctx));
+        along.insert(arg, dim.map_or(Along::Whole, |d| Along::Dim(d as usize)));
+    }
+    let errors = reporter.error_count();
+    for op in module.ops(body) {
+        let Some(rule) = module.def(op).and_then(|def| def.interface::<Batching>()) else {
+            along.extend(module.results(op).map(|v| (v, Along::Whole)));
+            continue;
+        };
+        let operands: Vec<Along> = module.operands(op).map(|v| along.get(&v).copied().unwrap_or(Along::Whole)).collect();
+        match (rule.0)(module, op, &operands) {
+            Ok(results) => along.extend(module.results(op).zip(results)),
+            Err(why) => {
+                reporter.error(module.op_loc(op), format!("the batch cannot be divided here: {why}"));
+            }
+        }
+    }
+    if reporter.error_count() > errors { Err(PassFailed) } else { Ok(along) }
+}
+
+/// How the results of a function vary over the parts of a divided batch.
+///
+/// # Errors
+/// As [`along`].
+pub fn results_along(module: &Module, func: Op, reporter: &mut Reporter<'_>) -> Result<Vec<Along>, PassFailed> {
+    let along = along(module, func, reporter)?;
+    let end = func::Func(func).terminator(module).ok_or(PassFailed)?;
+    Ok(module.operands(end.0).map(|v| along.get(&v).copied().unwrap_or(Along::Whole)).collect())
+}
+
+/// Divides the batch dimension of every value in a function by `parts`; the function's type follows.
+///
+/// # Errors
+/// A batch that `parts` does not divide; as [`along`].
+pub fn divide_batch(module: &mut Module, func: Op, parts: i64, what: &str, reporter: &mut Reporter<'_>) -> Result<(), PassFailed> {
+    let ctx = module.ctx_arc();
+    let along = along(module, func, reporter)?;
+    let mut indivisible = None;
+    for (&value, along) in &along {
+        let Along::Dim(dim) = *along else { continue };
+        let Some((shape, element)) = module.ty(value).as_tensor(&ctx) else { continue };
+        if shape[dim] % parts != 0 {
+            indivisible = indivisible.max(Some(shape[dim]));
+            continue;
+        }
+        let mut shape = shape.to_vec();
+        shape[dim] /= parts;
+        let ty = ctx.tensor(&shape, element);
+        module.set_ty(value, ty);
+    }
+    if let Some(size) = indivisible {
+        reporter
+            .error(module.op_loc(func), format!("{what} cannot divide a batch of {size} into {parts} equal parts"))
+            .hint(format!("make the batch a multiple of {parts}, or take a divisor of {size}"));
+        return Err(PassFailed);
+    }
+    func::Func(func).refresh_type(module);
+    Ok(())
+}

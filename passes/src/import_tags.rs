@@ -1,0 +1,88 @@
+//! `import-tags`: from annotated regions to tags on operations.
+//!
+//! Input: functions with `strategy.annotate`. Output: the same operations without the regions, each with the attribute
+//! `tags` that merges the tags of the annotations around it, inner ones over outer ones, and its own over all. Never fails.
+//!
+//! ```mlir
+//! // before
+//! %0 = strategy.annotate {PP = 0} {
+//!   %1 = nn.gelu %x : tensor<4x8xf32>
+//!   strategy.yield %1 : tensor<4x8xf32>
+//! } : tensor<4x8xf32>
+//! // after
+//! %0 = nn.gelu %x {tags = {PP = 0}} : tensor<4x8xf32>
+//! ```
+
+use piper_dialects::strategy::{AnnotateOp, TAGS, merge, tags_attr};
+use piper_ir::pass::PassInfo;
+use piper_ir::{Attr, Module, Op, Reporter, Trait, Value};
+
+/// The pass.
+pub fn passes() -> Vec<PassInfo> {
+    let info = PassInfo::from_fn(
+        "import-tags",
+        "Inline annotations; every operation gets their tags as an attribute",
+        |cx| {
+            let annotations = run(cx.module, cx.reporter);
+            cx.count("annotations", annotations);
+            Ok(())
+        },
+    );
+    vec![
+        info.describe("Replaces every strategy.annotate by its operations with a `tags` attribute. Inner tags win over outer ones.")
+            .done_when(|module| annotations(module).is_empty()),
+    ]
+}
+
+fn annotations(module: &Module) -> Vec<Op> {
+    module.walk(module.root()).filter(|op| AnnotateOp::cast(module, *op).is_some()).collect()
+}
+
+/// Inlines all annotations of the module. Returns how many there were.
+pub fn run(module: &mut Module, _reporter: &mut Reporter<'_>) -> u64 {
+    let ctx = module.ctx_arc();
+    let annotations = annotations(module);
+    // From outside to inside: what is around an operation is final before it is reached.
+    let mut around: Vec<Option<Attr>> = vec![None; module.op_capacity()];
+    let all: Vec<Op> = module.walk(module.root()).collect();
+    for op in all {
+        if module.has_trait(op, Trait::IsolatedFromAbove) {
+            continue;
+        }
+        let outer = module.parent_op(op).and_then(|parent| around[parent.index()]);
+        let tags = merge(&ctx, outer, tags_attr(module, op));
+        around[op.index()] = tags;
+        if AnnotateOp::cast(module, op).is_none()
+            && !module.has_trait(op, Trait::Terminator)
+            && let Some(tags) = outer.and(tags)
+        {
+            module.set_attr_by(op, TAGS, tags);
+        }
+    }
+    // From inside to outside: an outer region then has no region left in it.
+    for &op in annotations.iter().rev() {
+        inline(module, op);
+    }
+    annotations.len() as u64
+}
+
+/// Puts the operations of an annotation in its place.
+fn inline(module: &mut Module, annotation: Op) {
+    let Some(body) = module.only_block(annotation) else { return };
+    let ops: Vec<Op> = module.ops(body).collect();
+    let Some((&end, inner)) = ops.split_last() else { return };
+    for &op in inner {
+        module.move_before(op, annotation);
+    }
+    let yielded: Vec<Value> = module.operands(end).collect();
+    let results: Vec<Value> = module.results(annotation).collect();
+    for (result, value) in results.into_iter().zip(yielded) {
+        if let Some(name) = module.value_name(result)
+            && module.value_name(value).is_none()
+        {
+            module.set_value_name(value, name);
+        }
+        module.replace_uses(result, value);
+    }
+    module.erase(annotation);
+}

@@ -1,0 +1,231 @@
+//! `inline-calls`: the function that a plan trains becomes one body without calls.
+//!
+//! Input: a plan's function with `func.call`s, nested as they may be (without a plan: every function that nobody calls).
+//! Output: the calls replaced by the bodies they call. An inlined operation has the tags of its call under its own, and the
+//! location `callsite(where it stands at where it was called)`. Private functions that nobody refers to any more are gone.
+//! Fails on recursion and on functions without a body of one block.
+//!
+//! ```mlir
+//! // before
+//! func.func private @block(%x: tensor<4xf32>) -> tensor<4xf32> {
+//!   %0 = nn.gelu %x : tensor<4xf32>
+//!   func.return %0 : tensor<4xf32>
+//! }
+//! %1 = func.call @block(%a) {tags = {PP = 0}} : (tensor<4xf32>) -> tensor<4xf32>
+//! // after
+//! %1 = nn.gelu %a {tags = {PP = 0}} : tensor<4xf32>
+//! ```
+
+use std::rc::Rc;
+
+use piper_dialects::func::{Call, Func, Return};
+use piper_dialects::strategy::{AnnotateOp, PlanSpec, TAGS, merge, plans, tags_attr};
+use piper_ir::pass::{PassFailed, PassInfo};
+use piper_ir::{Attr, AttrData, Loc, LocData, Module, Name, Op, Reporter, Trait, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// The pass.
+pub fn passes() -> Vec<PassInfo> {
+    let info = PassInfo::from_fn(
+        "inline-calls",
+        "Inline the calls of the functions that plans train",
+        |cx| {
+            let calls = run(cx.module, cx.reporter)?;
+            cx.count("calls", calls);
+            Ok(())
+        },
+    );
+    vec![
+        info.describe("Replaces func.call by the body of its callee, recursively; recursion is an error.")
+            .done_when(|module| targets(module).iter().all(|func| calls_in(module, *func).is_empty())),
+    ]
+}
+
+/// The functions whose calls are inlined: those that plans name; without a plan, those that nobody calls.
+fn targets(module: &Module) -> Vec<Op> {
+    let is_function = |op: &Op| Func::cast(module, *op).is_some_and(|f| f.block(module).is_some());
+    let plans = plans(module);
+    if !plans.is_empty() {
+        let specs = plans.into_iter().filter_map(|plan| PlanSpec::read(module, plan));
+        return specs.map(|plan| plan.function).filter(is_function).collect();
+    }
+    let called: FxHashSet<Name> = module
+        .walk(module.root())
+        .filter_map(|op| Call::cast(module, op)?.callee(module).as_symbol(module.ctx()))
+        .collect();
+    let name = |op: Op| module.symbol_name(op).map(|name| module.ctx().name(name));
+    module
+        .ops(module.body())
+        .filter(is_function)
+        .filter(|op| name(*op).is_none_or(|name| !called.contains(&name)))
+        .collect()
+}
+
+fn calls_in(module: &Module, root: Op) -> Vec<Op> {
+    module.walk(root).filter(|op| Call::cast(module, *op).is_some()).collect()
+}
+
+/// A call on its way to be inlined, and the calls it came from.
+struct Pending {
+    call: Op,
+    inside: Option<Rc<Frame>>,
+}
+
+/// An inlined call: who was called, where, and from which inlined call.
+struct Frame {
+    callee: Op,
+    loc: Loc,
+    inside: Option<Rc<Frame>>,
+}
+
+/// Inlines the calls of all targets. Returns how many.
+///
+/// # Errors
+/// A call that reaches itself, or a callee without a body of one block.
+pub fn run(module: &mut Module, reporter: &mut Reporter<'_>) -> Result<u64, PassFailed> {
+    let mut count = 0;
+    let mut inlined: Vec<Op> = Vec::new();
+    for target in targets(module) {
+        let root = Rc::new(Frame { callee: target, loc: module.op_loc(target), inside: None });
+        let mut pending: Vec<Pending> = calls_in(module, target)
+            .into_iter()
+            .map(|call| Pending { call, inside: Some(Rc::clone(&root)) })
+            .collect();
+        while let Some(Pending { call, inside }) = pending.pop() {
+            let callee = callee_of(module, call, inside.as_ref(), reporter)?;
+            let loc = module.op_loc(call);
+            let frame = Rc::new(Frame { callee, loc, inside });
+            for call in inline(module, call, callee) {
+                pending.push(Pending { call, inside: Some(Rc::clone(&frame)) });
+            }
+            inlined.push(callee);
+            count += 1;
+        }
+    }
+    erase_unreferenced(module, &inlined);
+    Ok(count)
+}
+
+/// The function that a call names, if it can be inlined there.
+fn callee_of(
+    module: &Module,
+    call: Op,
+    inside: Option<&Rc<Frame>>,
+    reporter: &mut Reporter<'_>,
+) -> Result<Op, PassFailed> {
+    let (ctx, loc) = (module.ctx(), module.op_loc(call));
+    let symbol = Call(call).callee(module);
+    let name = symbol.as_symbol(ctx).map_or("", |name| name.text(ctx));
+    let Some(callee) = module.lookup_nearest(call, name).and_then(|op| Func::cast(module, op)) else {
+        reporter.error(loc, format!("calls @{name}, which is no function of this file"));
+        return Err(PassFailed);
+    };
+    let single = callee.block(module).filter(|block| module.next_block(*block).is_none());
+    if single.is_none() {
+        reporter
+            .error(loc, format!("@{name} cannot be inlined: it has no body of one block"))
+            .note(module.op_loc(callee.0), "declared here");
+        return Err(PassFailed);
+    }
+    let mut chain = Vec::new();
+    let mut at = inside;
+    while let Some(frame) = at {
+        if frame.callee == callee.0 {
+            let error = reporter.error(loc, format!("@{name} calls itself; recursion cannot be inlined"));
+            for outer in chain.into_iter().rev() {
+                error.note(outer, "through this call");
+            }
+            return Err(PassFailed);
+        }
+        chain.push(frame.loc);
+        at = frame.inside.as_ref();
+    }
+    Ok(callee.0)
+}
+
+/// Puts a copy of the callee's body in place of a call. Returns the calls in the copy.
+fn inline(module: &mut Module, call: Op, callee: Op) -> Vec<Op> {
+    let ctx = module.ctx_arc();
+    let (caller, tags) = (module.op_loc(call), tags_attr(module, call));
+    let body = module.only_block(callee).expect("checked by the caller");
+    let mut map: FxHashMap<Value, Value> =
+        module.args(body).iter().copied().zip(module.operands(call)).collect();
+    let ops: Vec<Op> = module.ops(body).collect();
+    let (mut calls, mut returned) = (Vec::new(), Vec::new());
+    for op in ops {
+        if Return::cast(module, op).is_some() {
+            returned = module.operands(op).map(|v| map.get(&v).copied().unwrap_or(v)).collect();
+            continue;
+        }
+        let copy = module.clone_op(op, &mut map);
+        module.insert_before(call, copy);
+        for inner in module.walk(copy).collect::<Vec<_>>() {
+            let callee = module.op_loc(inner);
+            module.set_loc(inner, ctx.loc(LocData::CallSite { callee, caller }));
+            if Call::cast(module, inner).is_some() {
+                calls.push(inner);
+            }
+        }
+        tag(module, copy, tags);
+    }
+    let results: Vec<Value> = module.results(call).collect();
+    for (result, value) in results.into_iter().zip(returned) {
+        if let Some(name) = module.value_name(result)
+            && map.values().any(|copied| *copied == value)
+            && module.defining_op(value).is_some_and(|op| module.parent_block(op) == module.parent_block(call))
+        {
+            module.set_value_name(value, name);
+        }
+        module.replace_uses(result, value);
+    }
+    module.erase(call);
+    calls
+}
+
+/// Puts tags under those of an operation and of what is inside it. An annotation passes its own on to its inside.
+fn tag(module: &mut Module, root: Op, tags: Option<Attr>) {
+    if tags.is_none() {
+        return;
+    }
+    let ctx = module.ctx_arc();
+    let mut pending = vec![root];
+    while let Some(op) = pending.pop() {
+        if !module.has_trait(op, Trait::Terminator)
+            && let Some(merged) = merge(&ctx, tags, tags_attr(module, op))
+        {
+            module.set_attr_by(op, TAGS, merged);
+        }
+        if AnnotateOp::cast(module, op).is_none() {
+            let inner = module.regions(op).iter().flat_map(|r| module.blocks(*r));
+            pending.extend(inner.flat_map(|b| module.ops(b)));
+        }
+    }
+}
+
+/// Erases those of `functions` that are private and named nowhere any more, and then those that only these named.
+fn erase_unreferenced(module: &mut Module, functions: &[Op]) {
+    let ctx = module.ctx_arc();
+    let mut candidates: Vec<Op> = functions.to_vec();
+    candidates.sort();
+    candidates.dedup();
+    loop {
+        let mut named: FxHashSet<Name> = FxHashSet::default();
+        for op in module.walk(module.root()) {
+            for (_, attr) in module.all_attrs(op) {
+                if let AttrData::Symbol { root, .. } = attr.data(&ctx) {
+                    named.insert(*root);
+                }
+            }
+        }
+        let is_dead = |op: &Op| {
+            module.attr_by(*op, "sym_visibility").and_then(|v| v.as_str(&ctx)) == Some("private")
+                && module.symbol_name(*op).is_some_and(|name| !named.contains(&ctx.name(name)))
+        };
+        let (dead, alive): (Vec<Op>, Vec<Op>) = candidates.into_iter().partition(is_dead);
+        if dead.is_empty() {
+            return;
+        }
+        dead.into_iter().for_each(|op| module.erase(op));
+        candidates = alive;
+    }
+}

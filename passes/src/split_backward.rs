@@ -1,0 +1,240 @@
+//! `split_backward`: cuts backward chunks into input gradients (`BI`) and weight gradients (`BW`).
+//!
+//! The cut is along the operations' `pass`, which `autodiff` decided: cotangents of activations are BI, of parameters BW. What
+//! BW needs of BI's values becomes a result of BI: an explicit, counted residual. A backward chunk with only one kind of
+//! operation keeps its body and changes its kind.
+
+use piper_dialects::dag::Compute;
+use piper_dialects::func;
+use piper_ir::pass::PassFailed;
+use piper_ir::{Attr, Builder, Module, Op, OpState, Reporter, Value};
+use piper_schedule::text::filter::Filter;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::nodes::{compute_nodes, node_tag, node_tags_match};
+
+/// Splits the backward nodes that `filter` selects. Returns how many.
+///
+/// # Errors
+/// The filter selects no backward node.
+pub fn run(module: &mut Module, graph: Op, filter: &Filter, at: piper_ir::Loc, reporter: &mut Reporter<'_>) -> Result<u64, PassFailed> {
+    let ctx = module.ctx_arc();
+    let selected: Vec<Op> = compute_nodes(module, graph)
+        .into_iter()
+        .filter(|op| Compute(*op).kind(module).as_str(&ctx) == Some("B") && node_tags_match(module, *op, filter))
+        .collect();
+    if selected.is_empty() {
+        reporter.error(at, "'split_backward' selects no backward node");
+        return Err(PassFailed);
+    }
+    let mut halves: FxHashMap<Attr, Halves> = FxHashMap::default();
+    for &op in &selected {
+        let callee = Compute(op).callee(module);
+        let cut = match halves.get(&callee) {
+            Some(cut) => cut.clone(),
+            None => {
+                let body = module.lookup_nearest(graph, callee.as_symbol(&ctx).ok_or(PassFailed)?.text(&ctx)).ok_or(PassFailed)?;
+                let cut = cut(module, body);
+                halves.insert(callee, cut.clone());
+                cut
+            }
+        };
+        replace(module, op, &cut);
+    }
+    Ok(selected.len() as u64)
+}
+
+/// How a body is cut.
+#[derive(Clone)]
+enum Halves {
+    /// All operations are of this kind.
+    Whole(&'static str),
+    Cut { input: Half, weight: Half },
+}
+
+/// One half: its function, which of the body's arguments it takes (with the other half's residuals after them, by position
+/// among its results), and which of the body's results it gives.
+#[derive(Clone)]
+struct Half {
+    callee: Attr,
+    arguments: Vec<usize>,
+    residuals: Vec<usize>,
+    results: Vec<usize>,
+    extra_results: usize,
+}
+
+/// Cuts a body into two functions.
+fn cut(module: &mut Module, body: Op) -> Halves {
+    let ctx = module.ctx_arc();
+    let block = module.only_block(body).expect("a chunk has a body");
+    let end = func::Func(body).terminator(module).expect("a body ends with a return");
+    let is_weight = |module: &Module, op: Op| module.attr_by(op, "pass").and_then(|a| a.as_str(&ctx)) == Some("BW");
+    let ops: Vec<Op> = module.ops(block).filter(|op| *op != end.0).collect();
+    let weight: FxHashSet<Op> = ops.iter().copied().filter(|op| is_weight(module, *op)).collect();
+    if weight.is_empty() || weight.len() == ops.len() {
+        return Halves::Whole(if weight.is_empty() { "BI" } else { "BW" });
+    }
+    let arguments: Vec<Value> = module.args(block).to_vec();
+    let returned: Vec<Value> = module.operands(end.0).collect();
+    let of_weight = |module: &Module, value: Value| module.defining_op(value).is_some_and(|op| weight.contains(&op));
+    // Values of BI that BW reads.
+    let mut residuals: Vec<Value> = Vec::new();
+    for &op in ops.iter().filter(|op| weight.contains(op)) {
+        for value in module.operands(op) {
+            let inside = module.defining_op(value).is_some_and(|def| !weight.contains(&def));
+            if inside && !residuals.contains(&value) {
+                residuals.push(value);
+            }
+        }
+    }
+    let name = module.symbol_name(body).unwrap_or("b").to_owned();
+    let (weight_results, input_results): (Vec<usize>, Vec<usize>) = (0..returned.len()).partition(|&i| of_weight(module, returned[i]));
+    let input_ops: Vec<Op> = ops.iter().copied().filter(|op| !weight.contains(op)).collect();
+    let weight_ops: Vec<Op> = ops.iter().copied().filter(|op| weight.contains(op)).collect();
+    let used = |module: &Module, ops: &[Op]| -> Vec<usize> {
+        let read: FxHashSet<Value> = ops.iter().flat_map(|op| module.operands(*op)).collect();
+        (0..arguments.len()).filter(|&i| read.contains(&arguments[i])).collect()
+    };
+    let (input_args, weight_args) = (used(module, &input_ops), used(module, &weight_ops));
+    let input_outputs: Vec<Value> = input_results.iter().map(|&i| returned[i]).chain(residuals.iter().copied()).collect();
+    let weight_outputs: Vec<Value> = weight_results.iter().map(|&i| returned[i]).collect();
+    let input = outline(module, body, &format!("{name}.i"), &input_ops, &pick(&arguments, &input_args), &[], &input_outputs);
+    let weight_body = outline(module, body, &format!("{name}.w"), &weight_ops, &pick(&arguments, &weight_args), &residuals, &weight_outputs);
+    let first_residual = input_results.len();
+    Halves::Cut {
+        input: Half { callee: input, arguments: input_args, residuals: Vec::new(), results: input_results, extra_results: residuals.len() },
+        weight: Half {
+            callee: weight_body,
+            arguments: weight_args,
+            residuals: (first_residual..first_residual + residuals.len()).collect(),
+            results: weight_results,
+            extra_results: 0,
+        },
+    }
+}
+
+fn pick(values: &[Value], which: &[usize]) -> Vec<Value> {
+    which.iter().map(|&i| values[i]).collect()
+}
+
+/// Makes a function of operations of `body`. Arguments keep their attributes; residuals get the batch dimension that is theirs.
+fn outline(module: &mut Module, body: Op, name: &str, ops: &[Op], arguments: &[Value], residuals: &[Value], outputs: &[Value]) -> Attr {
+    let ctx = module.ctx_arc();
+    let mut quiet = Reporter::new(&ctx);
+    let along = crate::batching::along(module, body, &mut quiet).unwrap_or_default();
+    let loc = module.op_loc(ops[0]);
+    let types = |module: &Module, values: &[Value]| values.iter().map(|v| module.ty(*v)).collect::<Vec<_>>();
+    let inputs = [arguments, residuals].concat();
+    let ty = ctx.function(&types(module, &inputs), &types(module, outputs));
+    let mut b = Builder::after(module, body);
+    let state = b
+        .state("func.func")
+        .attr(&ctx, "sym_name", ctx.str_attr(name))
+        .attr(&ctx, "function_type", ctx.type_attr(ty))
+        .attr(&ctx, "sym_visibility", ctx.str_attr("private"))
+        .region();
+    let function = b.set_loc(loc).insert(state);
+    let region = module.regions(function)[0];
+    let block = module.add_block(region);
+    let mut map = FxHashMap::default();
+    for (i, &input) in inputs.iter().enumerate() {
+        let ty = module.ty(input);
+        let arg = module.add_arg(block, ty);
+        if let Some(hint) = module.value_name(input) {
+            module.set_value_name(arg, hint);
+        }
+        map.insert(input, arg);
+        if let Some(piper_dialects::nn::Along::Dim(dim)) = along.get(&input) {
+            func::set_arg_attr(module, function, i, "batch_dim", ctx.int_attr(*dim as i64));
+        }
+    }
+    let pass = ctx.name("pass");
+    for &op in ops {
+        let copy = module.clone_op(op, &mut map);
+        module.append(block, copy);
+        module.remove_attr(copy, pass);
+    }
+    let end = module.create(OpState::new(ctx.op_name("func.return"), loc).operands(outputs.iter().map(|v| map[v])));
+    module.append(block, end);
+    ctx.symbol_attr(name)
+}
+
+/// Replaces a `B` node by its halves.
+fn replace(module: &mut Module, op: Op, halves: &Halves) {
+    let ctx = module.ctx_arc();
+    let node = node_tag(module, op);
+    let renamed = |kind: &str| format!("{}{}", kind.to_lowercase(), node.trim_start_matches('b'));
+    match halves {
+        Halves::Whole(kind) => {
+            module.set_attr_by(op, "kind", ctx.str_attr(kind));
+            module.set_attr_by(op, "node", ctx.str_attr(&renamed(kind)));
+        }
+        Halves::Cut { input, weight } => {
+            let operands: Vec<Value> = module.operands(op).collect();
+            let results: Vec<Value> = module.results(op).collect();
+            let mut residual_values: Vec<Value> = Vec::new();
+            for (half, kind) in [(input, "BI"), (weight, "BW")] {
+                let mut inputs = pick(&operands, &half.arguments);
+                inputs.extend(half.residuals.iter().map(|&i| residual_values[i]));
+                let mut types: Vec<_> = half.results.iter().map(|&i| module.ty(results[i])).collect();
+                types.extend(residual_types(module, op, half, types.len()));
+                let tags = Compute(op).tags(module);
+                let mut b = Builder::before(module, op);
+                let state = b
+                    .state("dag.compute")
+                    .operands(inputs)
+                    .results(types)
+                    .attr(&ctx, "callee", half.callee)
+                    .attr(&ctx, "node", ctx.str_attr(&renamed(kind)))
+                    .attr(&ctx, "kind", ctx.str_attr(kind))
+                    .attr(&ctx, "tags", tags);
+                let new = b.insert(state);
+                for (i, value) in half.results.iter().zip(module.results(new)) {
+                    if module.is_used(results[*i]) {
+                        module.replace_uses(results[*i], value);
+                    }
+                }
+                if kind == "BI" {
+                    residual_values = module.results(new).collect();
+                }
+            }
+            module.erase(op);
+        }
+    }
+}
+
+/// Types of the residuals that the input half gives: like the node's other values, with the batch divided as in the body.
+fn residual_types(module: &Module, op: Op, half: &Half, first: usize) -> Vec<piper_ir::Type> {
+    use piper_dialects::dag::Dist;
+    let ctx = module.ctx();
+    if half.extra_results == 0 {
+        return Vec::new();
+    }
+    let body = module.lookup_nearest(op, half.callee.as_symbol(ctx).map_or("", |n| n.text(ctx))).expect("just made");
+    let mut quiet = Reporter::new(ctx);
+    let along = crate::batching::results_along(module, body, &mut quiet).unwrap_or_default();
+    let (_, results) = func::Func(body).signature(module);
+    let like = module.operands(op).map(|v| Dist::of(ctx, module.ty(v)).expect("a value of the graph"));
+    // The home and the axes of the batch are those of any value of the node that varies with the batch.
+    let batch = like.clone().find(|d| d.dims.iter().any(|axes| !axes.is_empty()));
+    let any = like.clone().next().expect("a backward node has operands");
+    let axes: Vec<piper_ir::Name> = batch.as_ref().and_then(|d| d.dims.iter().find(|a| !a.is_empty()).cloned()).unwrap_or_default();
+    let sizes = crate::nodes::axis_sizes(module, module.parent_op(op).expect("a node stands in a graph"));
+    let parts: i64 = axes.iter().filter_map(|a| sizes.get(*a)).product();
+    results[first..]
+        .iter()
+        .zip(&along[first..])
+        .map(|(&ty, along)| {
+            let (shape, element) = ty.as_tensor(ctx).expect("chunks pass tensors");
+            let mut shape = shape.to_vec();
+            let mut dist = Dist::everywhere(ctx, ty, any.mesh);
+            dist.home = batch.as_ref().unwrap_or(&any).home.clone();
+            if let piper_dialects::nn::Along::Dim(dim) = along {
+                shape[*dim] *= parts;
+                dist.dims[*dim] = axes.clone();
+            }
+            dist.tensor = ctx.tensor(&shape, element);
+            dist.ty(ctx)
+        })
+        .collect()
+}

@@ -1,0 +1,201 @@
+//! `--verify-diagnostics`: comments in the input say which diagnostics must come, and on which line.
+//!
+//! `expected-error`, `-warning`, `-remark` and `-note`, then optionally `-re` for messages with `{{regular expressions}}`,
+//! then optionally `@+n`, `@-n`, `@above`, `@below` or `@unknown` instead of the comment's own line, then the message
+//! between `{{` and `}}`: a part of the real one is enough. What comes unexpected is a fault as much as what does not come.
+
+use piper_ir::{Context, Diagnostic, Loc, Severity};
+use regex::Regex;
+
+/// Where a diagnostic is expected.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Place {
+    Line(u32),
+    Unknown,
+}
+
+#[derive(Debug)]
+enum Message {
+    Part(String),
+    Regex(Regex),
+}
+
+/// One expectation.
+#[derive(Debug)]
+struct Expected {
+    severity: Severity,
+    place: Place,
+    message: Message,
+    /// As written, for the report.
+    text: String,
+    /// The comment's own line.
+    line: u32,
+    met: bool,
+}
+
+/// A fault: the line it is about, if any, and what is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    pub(crate) line: Option<u32>,
+    pub(crate) message: String,
+}
+
+/// Compares diagnostics with the comments of `text`, the text of the file called `file`.
+pub(crate) fn compare(
+    ctx: &Context,
+    file: &str,
+    text: &str,
+    diagnostics: &[Diagnostic],
+) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    let mut expected = read(text, &mut faults);
+    for diagnostic in diagnostics {
+        let notes = diagnostic.notes.iter().map(|note| (Severity::Note, note.loc, &*note.message));
+        let whole = std::iter::once((diagnostic.severity, diagnostic.loc, &*diagnostic.message));
+        for (severity, loc, message) in whole.chain(notes) {
+            let place = place_of(ctx, file, loc);
+            let matching = expected.iter_mut().find(|e| {
+                !e.met && e.severity == severity && e.place == place && e.message.accepts(message)
+            });
+            match (matching, place) {
+                (Some(expected), _) => expected.met = true,
+                (None, place) => faults.push(Fault {
+                    line: if let Place::Line(line) = place { Some(line) } else { None },
+                    message: format!("unexpected {}: {message}", severity.text()),
+                }),
+            }
+        }
+    }
+    faults.extend(expected.iter().filter(|e| !e.met).map(|e| Fault {
+        line: Some(e.line),
+        message: match e.place {
+            Place::Line(line) if line != e.line => {
+                let what = e.severity.text();
+                format!("expected {what} '{}' did not come on line {line}", e.text)
+            }
+            _ => format!("expected {} '{}' did not come", e.severity.text(), e.text),
+        },
+    }));
+    faults.sort_by_key(|fault| fault.line);
+    faults
+}
+
+fn place_of(ctx: &Context, file: &str, loc: Loc) -> Place {
+    match loc.file_position(ctx) {
+        Some((name, line, _)) if name == file => Place::Line(line),
+        _ => Place::Unknown,
+    }
+}
+
+impl Message {
+    fn accepts(&self, message: &str) -> bool {
+        match self {
+            Self::Part(part) => message.contains(&**part),
+            Self::Regex(regex) => regex.is_match(message),
+        }
+    }
+}
+
+/// The expectations of a text; a malformed one is a fault.
+fn read(text: &str, faults: &mut Vec<Fault>) -> Vec<Expected> {
+    let mut expected = Vec::new();
+    // `@below` looks for the next line without an expectation, `@above` for the previous one.
+    let mut above = 0;
+    let mut waiting_below: Vec<usize> = Vec::new();
+    for (number, line) in (1u32..).zip(text.lines()) {
+        let mut any = false;
+        let comment = line.find("//").map_or("", |at| &line[at..]);
+        let mut rest = comment;
+        while let Some(at) = rest.find("expected-") {
+            rest = &rest[at + "expected-".len()..];
+            let end = rest.find("expected-").unwrap_or(rest.len());
+            let Some(parsed) = directive(&rest[..end], number, above) else { continue };
+            any = true;
+            match parsed {
+                Ok((one, below)) => {
+                    if below {
+                        waiting_below.push(expected.len());
+                    }
+                    expected.push(one);
+                }
+                Err(message) => faults.push(Fault { line: Some(number), message }),
+            }
+            rest = &rest[end..];
+        }
+        if !any {
+            above = number;
+            for at in waiting_below.drain(..) {
+                expected[at].place = Place::Line(number);
+            }
+        }
+    }
+    expected
+}
+
+/// One expectation, what stands after `expected-`; `None` if it is other text.
+fn directive(text: &str, line: u32, above: u32) -> Option<Result<(Expected, bool), String>> {
+    let kinds = [
+        ("error", Severity::Error),
+        ("warning", Severity::Warning),
+        ("remark", Severity::Remark),
+        ("note", Severity::Note),
+    ];
+    let (rest, severity) =
+        kinds.iter().find_map(|(name, s)| Some((text.strip_prefix(name)?, *s)))?;
+    let (is_regex, rest) = match rest.strip_prefix("-re") {
+        Some(rest) => (true, rest),
+        None => (false, rest),
+    };
+    let rest = rest.trim_start();
+    let open = rest.find("{{")?;
+    let close = rest.rfind("}}").filter(|close| *close >= open + 2)?;
+    let (place, message) = (rest[..open].trim(), &rest[open + 2..close]);
+    Some((|| {
+        let mut below = false;
+        let place = match place.strip_prefix('@') {
+            None if place.is_empty() => Place::Line(line),
+            Some("unknown") => Place::Unknown,
+            Some("above") => Place::Line(above),
+            Some("below") => {
+                below = true;
+                Place::Line(line + 1)
+            }
+            Some(offset) if offset.starts_with(['+', '-']) => {
+                let offset: i64 = offset.parse().map_err(|_| bad_place(place))?;
+                let line = u32::try_from(i64::from(line) + offset).map_err(|_| bad_place(place))?;
+                Place::Line(line)
+            }
+            _ => return Err(bad_place(place)),
+        };
+        let matcher = if is_regex {
+            Message::Regex(regex_of(message)?)
+        } else {
+            Message::Part(message.to_owned())
+        };
+        let text = message.to_owned();
+        Ok((Expected { severity, place, message: matcher, text, line, met: false }, below))
+    })())
+}
+
+fn bad_place(place: &str) -> String {
+    format!("'{place}' is no place for an expected diagnostic: @+n, @-n, @above, @below, @unknown")
+}
+
+/// Text as it is, except between `{{` and `}}`.
+fn regex_of(message: &str) -> Result<Regex, String> {
+    let (mut pattern, mut rest) = (String::new(), message);
+    while let Some((before, after)) = rest.split_once("{{") {
+        let (inside, after) = after
+            .split_once("}}")
+            .ok_or("a '{{' in an expected message is not closed".to_owned())?;
+        pattern.push_str(&regex::escape(before));
+        pattern.push_str(&format!("(?:{inside})"));
+        rest = after;
+    }
+    pattern.push_str(&regex::escape(rest));
+    Regex::new(&pattern).map_err(|error| format!("an expected message is malformed: {error}"))
+}
+
+#[cfg(test)]
+#[path = "expected_tests.rs"]
+mod tests;
