@@ -11,7 +11,7 @@ use serde_json::Value;
 /// Which workspace crates a layer may depend on. Tests may use any (`[dev-dependencies]` are not edges).
 const LAYERS: &[(&str, &[&str])] = &[
     ("piper-ir", &[]),
-    ("piper-dialects", &["piper-ir"]),
+    ("piper-dialects", &["piper-ir", "piper-schedule"]),
     ("piper-schedule", &[]),
     ("piper-plan", &[]),
     ("piper-passes", &["piper-ir", "piper-dialects", "piper-schedule", "piper-plan"]),
