@@ -1,6 +1,7 @@
 //! Cost of an instruction when kernels do nothing: `cargo bench -p piper-runtime`. Criterion's figure is per instruction.
 
 #![allow(unsafe_code)]
+#![allow(missing_docs)] // criterion makes a public function
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use piper_plan::*;

@@ -175,29 +175,22 @@ impl<'a> Scope<'a> {
                 .elems
                 .checked_mul(buffer.dtype.size())
                 .and_then(|n| n.checked_add(buffer.offset));
-            let at = format!(
-                "@{}: buffer {} at byte {}, {} x {}",
+            let wrong = if end.is_none_or(|end| end > program.arena_bytes) {
+                format!("ends beyond the arena of {} bytes", program.arena_bytes)
+            } else if buffer.offset % buffer.dtype.size() != 0 {
+                "is not aligned to its element".to_owned()
+            } else if buffer.elems == 0 {
+                "is empty".to_owned()
+            } else {
+                continue;
+            };
+            let Buffer { name, offset, elems, dtype, .. } = buffer;
+            let what = format!(
+                "@{}: buffer {name} at byte {offset}, {elems} x {}",
                 program.name,
-                buffer.name,
-                buffer.offset,
-                buffer.elems,
-                buffer.dtype.name()
+                dtype.name()
             );
-            if end.is_none_or(|end| end > program.arena_bytes) {
-                faults.push(Fault::new(
-                    FaultKind::Range,
-                    format!("{at}, ends beyond the arena of {} bytes", program.arena_bytes),
-                ));
-            }
-            if buffer.offset % buffer.dtype.size() != 0 {
-                faults.push(Fault::new(
-                    FaultKind::Range,
-                    format!("{at}, is not aligned to its element"),
-                ));
-            }
-            if buffer.elems == 0 {
-                faults.push(Fault::new(FaultKind::Range, format!("{at}, is empty")));
-            }
+            faults.push(Fault::new(FaultKind::Range, format!("{what}, {wrong}")));
         }
         faults.truncate(MAX_FAULTS);
         faults
