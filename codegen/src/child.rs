@@ -15,6 +15,9 @@ use std::process::{Command, Stdio};
 /// Set to `1` in the environment of a code-generating child.
 pub const CHILD_VARIABLE: &str = "PIPER_CODEGEN_CHILD";
 
+const NO_HOOK: &str =
+    "no code came back: the program must call piper_codegen::child_main() first in main";
+
 /// First byte of an answer: code follows, or a message does.
 const CODE: u8 = 0;
 const MESSAGE: u8 = 1;
@@ -52,6 +55,14 @@ fn serve() -> i32 {
 /// child's message if it reports an error; [`CodegenError::Io`] if it cannot be started.
 pub(crate) fn object_code(request: &Request) -> Result<Vec<u8>, CodegenError> {
     let io = |action| move |source| CodegenError::Io { action, source };
+    // A program without the hook would start itself without end.
+    if std::env::var_os(CHILD_VARIABLE).is_some() {
+        return Err(CodegenError::Child {
+            status: "not started".into(),
+            stderr: format!("{NO_HOOK} ({CHILD_VARIABLE} is already set)"),
+            reproducer: None,
+        });
+    }
     let program = std::env::current_exe().map_err(io("cannot find the running program"))?;
     let text = serde_json::to_vec(request).expect("a request holds only plain data");
     let mut child = Command::new(program)

@@ -5,6 +5,19 @@
 //! through LLVM (feature `llvm`); [`reference`] evaluates them in plain Rust where LLVM is absent, and is what the
 //! generated code is tested against. [`catalog`] builds the elementwise kernels of the operation set.
 //!
+//! ```
+//! use piper_codegen::{catalog, kernel::Dtype, reference};
+//!
+//! // y = a + b over two elements.
+//! let add = catalog::add(Dtype::F32, 2);
+//! let (mut a, mut b, mut y) = ([1.0, 2.0], [0.5, 0.25], [0.0; 2]);
+//! let mut buffers = [&mut a, &mut b, &mut y].map(|s| reference::Slice::F32(s));
+//! reference::evaluate(&add, &mut buffers, &[])?;
+//! assert_eq!(y, [1.5, 2.25]);
+//! assert!(add.symbol().starts_with("piper_map_"));
+//! # Ok::<(), reference::ReferenceError>(())
+//! ```
+//!
 //! The flow is `Kernel -> llvm (emit, optimise, object file) -> link -> bytes`; the middle runs in a child process by
 //! default, see [`child_main`].
 

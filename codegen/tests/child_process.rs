@@ -7,11 +7,20 @@ use piper_codegen::{
 };
 use std::process::ExitCode;
 
+/// Argument that makes this program ask for code at once.
+const FORGETFUL: &str = "--forgetful";
+
 fn main() -> ExitCode {
     child_main();
+    if std::env::args().any(|a| a == FORGETFUL) {
+        let result = compile(&kernels(), &Target::host(), OptLevel::Full, Isolation::Child);
+        eprintln!("{}", result.err().map_or_else(String::new, |e| e.to_string()));
+        return ExitCode::FAILURE;
+    }
     let trials = vec![
         Trial::test("child_and_in_process_agree_to_the_byte", agree),
         Trial::test("an_abort_inside_llvm_is_an_error_with_a_reproducer", abort),
+        Trial::test("a_forgotten_hook_does_not_start_children_without_end", no_endless_children),
         Trial::test("an_unknown_target_is_an_error", unknown_target),
     ];
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
@@ -48,6 +57,18 @@ fn abort() -> Result<(), Failed> {
         }
         other => Err(format!("expected a dead child, got {:?}", other.map(|b| b.len())).into()),
     }
+}
+
+/// A program that forgot the hook: its child gets as far as asking for code itself, and must not start another.
+fn no_endless_children() -> Result<(), Failed> {
+    let program = std::env::current_exe().map_err(|e| e.to_string())?;
+    let output = std::process::Command::new(program)
+        .args([FORGETFUL])
+        .env(piper_codegen::CHILD_VARIABLE, "forgotten")
+        .output()
+        .map_err(|e| e.to_string())?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    said.contains("child_main() first in main").then_some(()).ok_or_else(|| said.into())
 }
 
 fn unknown_target() -> Result<(), Failed> {

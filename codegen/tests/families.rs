@@ -243,3 +243,33 @@ fn illegal_tokens_give_nan_and_touch_nothing_else() {
         check_one(&native, kernel, &data, &[], 10.0, piper_codegen::Target::host_level());
     }
 }
+
+/// Nothing licenses LLVM to reassociate or contract, so unoptimised code gives the same bits.
+#[test]
+fn optimisation_does_not_change_bits() {
+    for dtype in REALS {
+        let n = Norm { kind: NormKind::Layer, rows: 3, cols: 37, eps: Real::new(1e-5) };
+        let shape = Attention { batch: 1, seq: 70, heads: 2, kv_heads: 1, head_dim: 9 };
+        let c = CrossEntropy { rows: 3, vocab: 37, denominator: 3 };
+        let bodies = [
+            Body::Map(wide_map(3, 37)),
+            Body::NormDx(n),
+            Body::Attention { shape, lse: true },
+            Body::AttentionDx(shape),
+            Body::CrossEntropyDx(c),
+        ];
+        let kernels = bodies.map(|body| Kernel { dtype, body });
+        for level in levels() {
+            let plain = Native::optimised(&kernels, level, piper_codegen::OptLevel::None);
+            let full = Native::new(&kernels, level);
+            for kernel in &kernels {
+                let data = random_data(kernel, 11, 37);
+                let (a, b) = (plain.run(kernel, &data, &[0.5]), full.run(kernel, &data, &[0.5]));
+                assert!(
+                    a.iter().zip(&b).all(|(a, b)| a.bits() == b.bits()),
+                    "{level:?} {kernel:?}"
+                );
+            }
+        }
+    }
+}

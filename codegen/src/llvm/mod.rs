@@ -3,7 +3,8 @@
 //! ABI of every kernel function: `void symbol(ptr buffers, ptr scalars, ptr workspace)` with `buffers` an array of
 //! pointers in parameter order, `scalars` an array of f64 (may be null if there are none), and `workspace` scratch
 //! memory of [`Kernel::workspace_bytes`] (may be null if that is zero). Distinct parameters must not overlap, except
-//! that operands of a map may be the same buffer.
+//! that operands of a map with full access may be one buffer, so an elementwise result may replace its input.
+//! Buffers need the alignment of their element type; 64 bytes is faster.
 
 mod attention;
 mod emit;

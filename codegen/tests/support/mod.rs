@@ -97,11 +97,14 @@ pub(crate) struct Native {
 
 impl Native {
     pub(crate) fn new(kernels: &[Kernel], level: VectorLevel) -> Self {
+        Self::optimised(kernels, level, OptLevel::Full)
+    }
+
+    pub(crate) fn optimised(kernels: &[Kernel], level: VectorLevel, opt: OptLevel) -> Self {
         let target =
             if level == Target::host_level() { Target::host() } else { Target::generic(level) };
         let named: Vec<_> = kernels.iter().map(|k| (k.symbol(), k.clone())).collect();
-        let bytes = compile(&named, &target, OptLevel::Full, Isolation::InProcess)
-            .expect("kernels compile");
+        let bytes = compile(&named, &target, opt, Isolation::InProcess).expect("kernels compile");
         Self::load(&bytes)
     }
 
