@@ -1,5 +1,7 @@
 //! Reference interpreters for every level of Piper's IR: the semantics that lowerings are tested against.
 //!
+//! [`func`] runs functions of the model level, whole models as well as the outlined bodies of compute chunks.
+//!
 //! The bottom of the crate is plain numerics that know no IR: [`tensor`] holds values, [`ops`] has one function for each
 //! model-level and optimizer-level operation. They are written as their formulas read, with a fixed order of evaluation,
 //! so that two runs agree bitwise and a lowering has something unambiguous to be compared with. Nothing here is tuned;
@@ -11,11 +13,13 @@
 #![forbid(unsafe_code)]
 
 pub mod error;
+pub mod func;
 pub mod ops;
 pub mod real;
 pub mod shapes;
 pub mod tensor;
 
 pub use error::NumericError;
+pub use piper_plan::Init;
 pub use real::Real;
 pub use tensor::{Data, Element, ElementType, Tensor};

@@ -1,16 +1,12 @@
 //! Every backward operation against central differences of its forward operation, in f64, on random small shapes.
 
-use piper_interp::{Tensor, ops};
+use piper_interp::{Init, Tensor, ops};
 use proptest::prelude::*;
 
 /// Well-scattered values in -1..1 that depend on `seed`.
 fn values(seed: u64, shape: &[usize]) -> Tensor {
-    ops::parameter::<f64>(
-        &format!("v{seed}"),
-        shape,
-        ops::Initializer::Uniform { lo: -1.0, hi: 1.0 },
-    )
-    .unwrap()
+    ops::parameter::<f64>(&format!("v{seed}"), shape, Init::Uniform { low: -1.0, high: 1.0 })
+        .unwrap()
 }
 
 fn tokens(seed: u64, shape: &[usize], vocab: usize) -> Tensor {

@@ -3,7 +3,7 @@
 mod model;
 
 use model::{Gpt, Tensors};
-use piper_interp::{Tensor, ops};
+use piper_interp::{Init, Tensor, ops};
 use serde_json::Value;
 
 const TOLERANCE: f64 = 1e-10;
@@ -17,7 +17,7 @@ fn numbers(value: &Value) -> Vec<f64> {
 }
 
 fn uniform(name: &str, shape: &[usize], bound: f64) -> Tensor {
-    ops::parameter::<f64>(name, shape, ops::Initializer::Uniform { lo: -bound, hi: bound }).unwrap()
+    ops::parameter::<f64>(name, shape, Init::Uniform { low: -bound, high: bound }).unwrap()
 }
 
 fn tokens(name: &str, shape: &[usize], vocab: usize) -> Tensor {

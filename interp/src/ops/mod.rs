@@ -23,6 +23,6 @@ pub use embedding::{embedding, embedding_dw};
 pub use linear::{linear, linear_dw, linear_dx};
 pub use norm::{layer_norm, layer_norm_dw, layer_norm_dx, rms_norm, rms_norm_dw, rms_norm_dx};
 pub use optimizer::{AdamW, Sgd, clip_scale, sum_squares};
-pub use parameter::{Initializer, parameter};
+pub use parameter::parameter;
 pub use rotary::rotary;
 pub use tree_sum::tree_sum;

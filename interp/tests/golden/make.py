@@ -27,24 +27,25 @@ def mixed(z):
     return z ^ (z >> U64(31))
 
 
-def words(name, count, lane):
+def unit(name, count):
     h = 0xCBF29CE484222325
     for byte in name.encode():
         h = ((h ^ byte) * 0x100000001B3) % 2**64
     key = mixed(np.array([h], dtype=U64))
-    counter = np.arange(count, dtype=U64) * U64(2) + U64(lane + 1)
-    return mixed(key + counter * U64(0x9E3779B97F4A7C15)) >> U64(11)
+    k = np.arange(count, dtype=U64) + U64(1)
+    return (mixed(key + k * U64(0x9E3779B97F4A7C15)) >> U64(11)).astype(np.float64) / 2.0**53
 
 
 def uniform(name, shape, lo=-1.0, hi=1.0):
-    u = words(name, math.prod(shape), 0).astype(np.float64) / 2.0**53
-    return jnp.asarray((lo + (hi - lo) * u).reshape(shape))
+    return jnp.asarray((lo + (hi - lo) * unit(name, math.prod(shape))).reshape(shape))
 
 
 def normal(name, shape, mean, std):
-    u1 = (words(name, math.prod(shape), 0) + U64(1)).astype(np.float64) / 2.0**53
-    u2 = words(name, math.prod(shape), 1).astype(np.float64) / 2.0**53
-    return jnp.asarray((mean + std * np.sqrt(-2.0 * np.log(u1)) * np.cos(2.0 * np.pi * u2)).reshape(shape))
+    count = math.prod(shape)
+    u = unit(name, count + count % 2).reshape(-1, 2)
+    z = np.sqrt(-2.0 * np.log(1.0 - u[:, 0])) * np.exp(2j * np.pi * u[:, 1])
+    z = np.stack([z.real, z.imag], -1).ravel()[:count]
+    return jnp.asarray((mean + std * z).reshape(shape))
 
 
 def tokens(name, shape, vocab):

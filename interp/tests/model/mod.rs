@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use piper_interp::{Real, Tensor, ops};
+use piper_interp::{Init, Real, Tensor, ops};
 
 pub(crate) const EPS: f64 = 1e-5;
 pub(crate) const BASE: f64 = 10000.0;
@@ -70,9 +70,7 @@ impl Gpt {
         self.declarations()
             .into_iter()
             .map(|(name, shape, mean)| {
-                let value =
-                    ops::parameter::<T>(&name, &shape, ops::Initializer::Normal { mean, std })
-                        .unwrap();
+                let value = ops::parameter::<T>(&name, &shape, Init::Normal { mean, std }).unwrap();
                 (name, value)
             })
             .collect()
