@@ -99,7 +99,7 @@ dialect_ops! {
         verify: verify::join,
     }
 
-    /// A group's value as it is on one of its slices. The value must not be partial over the group.
+    /// A group's value as it is on one of its slices, or on a group of some of them. The value must not be partial over the group.
     Project = "dag.project" {
         operands: { value: one(DIST) },
         results: { here: one(DIST) },

@@ -312,10 +312,15 @@ pub(super) fn project(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
         reporter.error(loc, format!("the value is divided over '@{name}', so no slice has it"));
         return;
     }
-    if !group_slices(module, op, group).contains(&here.home) {
+    let slices = group_slices(module, op, group);
+    let wanted = match &here.home {
+        Home::Group(part) => group_slices(module, op, *part),
+        slice => vec![slice.clone()],
+    };
+    if wanted.is_empty() || !wanted.iter().all(|slice| slices.contains(slice)) {
         reporter.error(
             loc,
-            format!("{} is not a slice of '@{}'", describe(ctx, &here.home), group.text(ctx)),
+            format!("{} is no part of '@{}'", describe(ctx, &here.home), group.text(ctx)),
         );
         return;
     }

@@ -16,7 +16,9 @@ pub fn of_graph(module: &Module, graph: Op) -> Vec<Directive> {
     let Some(block) = plan.and_then(|plan| module.only_block(plan)) else { return Vec::new() };
     module
         .ops(block)
-        .filter_map(|op| Some(Directive { op, loc: module.op_loc(op), kind: Kind::read(module, op)? }))
+        .filter_map(|op| {
+            Some(Directive { op, loc: module.op_loc(op), kind: Kind::read(module, op)? })
+        })
         .collect()
 }
 

@@ -60,9 +60,21 @@ const BUCKET: u64 = 25 << 20;
 pub fn passes() -> Vec<PassInfo> {
     let pass = |name: &'static str, summary: &'static str, default_stage: u32| {
         let options = vec![
-            OptionDef { name: "over", summary: "the mesh axis, if no directive says it", default: None },
-            OptionDef { name: "stage", summary: "0 or 1: whether optimizer state is sharded", default: None },
-            OptionDef { name: "bucket", summary: "bytes of a flat bucket, such as 25MiB", default: None },
+            OptionDef {
+                name: "over",
+                summary: "the mesh axis, if no directive says it",
+                default: None,
+            },
+            OptionDef {
+                name: "stage",
+                summary: "0 or 1: whether optimizer state is sharded",
+                default: None,
+            },
+            OptionDef {
+                name: "bucket",
+                summary: "bytes of a flat bucket, such as 25MiB",
+                default: None,
+            },
         ];
         PassInfo::with_options(name, summary, options, move |given| {
             let options = Options {
@@ -99,7 +111,9 @@ fn run_pass(cx: &mut PassContext<'_, '_>, options: &Options, default_stage: u32)
         return Err(PassFailed);
     }
     for graph in graphs {
-        for (replication, loc, directive) in wanted(cx.module, graph, options, default_stage, cx.reporter)? {
+        for (replication, loc, directive) in
+            wanted(cx.module, graph, options, default_stage, cx.reporter)?
+        {
             run(cx.module, graph, &replication, loc, cx.reporter)?;
             if let Some(directive) = directive {
                 cx.module.erase(directive);
@@ -135,7 +149,13 @@ fn wanted(
         };
         if let Some(optimizer) = optimizer {
             reporter
-                .error(optimizer.loc, format!("the optimizer stands before '{}'", directives::spelling(module, directive)))
+                .error(
+                    optimizer.loc,
+                    format!(
+                        "the optimizer stands before '{}'",
+                        directives::spelling(module, directive)
+                    ),
+                )
                 .note(directive.loc, "this changes what the optimizer works on")
                 .hint("put the optimizer after it");
         }
@@ -164,12 +184,22 @@ fn wanted(
         let loc = module.op_loc(graph);
         let Some(axis) = options.over.clone() else {
             reporter
-                .error(loc, format!("pass '{}' has nothing to do: the plan has no strategy.replicate", options.pass))
+                .error(
+                    loc,
+                    format!(
+                        "pass '{}' has nothing to do: the plan has no strategy.replicate",
+                        options.pass
+                    ),
+                )
                 .hint(format!("name the mesh axis: {}{{over=dp}}", options.pass));
             return Err(PassFailed);
         };
         let stage = options.stage.unwrap_or(default_stage);
-        found.push((Replication { axis, stage, bucket_bytes: options.bucket.unwrap_or(BUCKET) }, loc, None));
+        found.push((
+            Replication { axis, stage, bucket_bytes: options.bucket.unwrap_or(BUCKET) },
+            loc,
+            None,
+        ));
     }
     Ok(found)
 }
@@ -207,7 +237,13 @@ pub fn run(
 }
 
 /// The size of the axis, if the graph can be replicated over it.
-fn check(module: &Module, graph: Op, axis: Name, loc: Loc, reporter: &mut Reporter<'_>) -> Result<i64, PassFailed> {
+fn check(
+    module: &Module,
+    graph: Op,
+    axis: Name,
+    loc: Loc,
+    reporter: &mut Reporter<'_>,
+) -> Result<i64, PassFailed> {
     let ctx = module.ctx();
     let sizes = AxisSizes::of_graph(module, graph);
     let mesh_axes: Vec<&str> = mesh_axes(module, graph);
@@ -215,7 +251,10 @@ fn check(module: &Module, graph: Op, axis: Name, loc: Loc, reporter: &mut Report
     let Some(factor) = sizes.get(axis).filter(|_| mesh_axes.contains(&text)) else {
         let hint = match did_you_mean(text, mesh_axes.iter().copied()) {
             Some(near) => format!("did you mean \"{near}\"?"),
-            None => format!("the mesh has {}", mesh_axes.iter().map(|a| format!("\"{a}\"")).collect::<Vec<_>>().join(", ")),
+            None => format!(
+                "the mesh has {}",
+                mesh_axes.iter().map(|a| format!("\"{a}\"")).collect::<Vec<_>>().join(", ")
+            ),
         };
         reporter.error(loc, format!("the mesh has no axis \"{text}\"")).hint(hint);
         return Err(PassFailed);
@@ -231,12 +270,17 @@ fn check(module: &Module, graph: Op, axis: Name, loc: Loc, reporter: &mut Report
         }
         for value in module.results(op) {
             let Some(dist) = Dist::of(ctx, module.ty(value)) else { continue };
-            let fixed = matches!(&dist.home, Home::Slice(at) if at.iter().any(|(name, _)| *name == axis));
-            if fixed || dist.partial.contains(&axis) || dist.dims.iter().flatten().any(|a| *a == axis) {
+            let fixed =
+                matches!(&dist.home, Home::Slice(at) if at.iter().any(|(name, _)| *name == axis));
+            if fixed
+                || dist.partial.contains(&axis)
+                || dist.dims.iter().flatten().any(|a| *a == axis)
+            {
                 let what = if fixed { "placed along" } else { "replicated over" };
-                reporter
-                    .error(loc, format!("the graph is already {what} \"{text}\""))
-                    .note(module.op_loc(op), format!("this has type {}", dist.ty(ctx).display(ctx)));
+                reporter.error(loc, format!("the graph is already {what} \"{text}\"")).note(
+                    module.op_loc(op),
+                    format!("this has type {}", dist.ty(ctx).display(ctx)),
+                );
                 return Err(PassFailed);
             }
         }
@@ -249,7 +293,8 @@ fn mesh_axes(module: &Module, graph: Op) -> Vec<&str> {
     let ctx = module.ctx();
     let mesh = module.attr_by(graph, "mesh").and_then(|a| a.as_symbol(ctx));
     let mesh = mesh.and_then(|m| module.lookup_nearest(graph, m.text(ctx)));
-    let axes = mesh.and_then(|m| module.attr_by(m, "axes")).and_then(|a| a.as_array(ctx)).unwrap_or(&[]);
+    let axes =
+        mesh.and_then(|m| module.attr_by(m, "axes")).and_then(|a| a.as_array(ctx)).unwrap_or(&[]);
     axes.iter().filter_map(|a| a.as_str(ctx)).collect()
 }
 
@@ -264,7 +309,10 @@ fn vary(
     let ctx = module.ctx_arc();
     let what = format!("replicating over \"{}\"", axis.text(&ctx));
     let order = topology::data_order(module, graph).map_err(|cyclic| {
-        reporter.error(module.op_loc(cyclic[0]), "operations of the graph depend on each other in a cycle");
+        reporter.error(
+            module.op_loc(cyclic[0]),
+            "operations of the graph depend on each other in a cycle",
+        );
         PassFailed
     })?;
     let mut bodies: FxHashMap<Name, Vec<Along>> = FxHashMap::default();
@@ -275,7 +323,10 @@ fn vary(
             let callee = node.callee(module).as_symbol(&ctx).expect("declared as a symbol");
             if !bodies.contains_key(&callee) {
                 let Some(body) = module.lookup_nearest(op, callee.text(&ctx)) else {
-                    reporter.error(module.op_loc(op), format!("there is no function '@{}'", callee.text(&ctx)));
+                    reporter.error(
+                        module.op_loc(op),
+                        format!("there is no function '@{}'", callee.text(&ctx)),
+                    );
                     return Err(PassFailed);
                 };
                 let results = results_along(module, body, reporter)?;
@@ -293,7 +344,8 @@ fn vary(
             "dag.input" => input_along(module, op),
             "dag.parameter" | "dag.state" => Along::Whole,
             name => {
-                let mut operands = module.operands(op).map(|v| along.get(&v).copied().unwrap_or(Along::Whole));
+                let mut operands =
+                    module.operands(op).map(|v| along.get(&v).copied().unwrap_or(Along::Whole));
                 let first = operands.next().unwrap_or(Along::Whole);
                 if operands.any(|other| other != first) {
                     reporter.error(
@@ -318,7 +370,8 @@ fn input_along(module: &Module, op: Op) -> Along {
     let ctx = module.ctx();
     let divided = Dist::of(ctx, module.ty(module.result(op, 0)))
         .and_then(|dist| dist.dims.iter().position(|axes| !axes.is_empty()));
-    let declared = || module.attr_by(op, "batch_dim").and_then(|a| usize::try_from(a.as_int(ctx)?).ok());
+    let declared =
+        || module.attr_by(op, "batch_dim").and_then(|a| usize::try_from(a.as_int(ctx)?).ok());
     divided.or_else(declared).map_or(Along::Whole, Along::Dim)
 }
 
@@ -326,7 +379,8 @@ fn input_along(module: &Module, op: Op) -> Along {
 fn widen_reductions(module: &mut Module, graph: Op, axis: Name, along: &FxHashMap<Value, Along>) {
     let ctx = module.ctx_arc();
     let block = module.only_block(graph).expect("a graph has a block");
-    let reductions: Vec<Op> = module.ops(block).filter(|op| AllReduce::cast(module, *op).is_some()).collect();
+    let reductions: Vec<Op> =
+        module.ops(block).filter(|op| AllReduce::cast(module, *op).is_some()).collect();
     for op in reductions {
         if along.get(&AllReduce(op).value(module)) == Some(&Along::Sum) {
             let mut axes = AllReduce(op).axes(module).as_array(&ctx).unwrap_or(&[]).to_vec();
@@ -340,7 +394,8 @@ fn widen_reductions(module: &mut Module, graph: Op, axis: Name, along: &FxHashMa
 fn reduce_gradients(module: &mut Module, graph: Op, axis: Name) {
     let ctx = module.ctx_arc();
     let block = module.only_block(graph).expect("a graph has a block");
-    let gradients: Vec<Op> = module.ops(block).filter(|op| module.name_text(*op) == "dag.gradient").collect();
+    let gradients: Vec<Op> =
+        module.ops(block).filter(|op| module.name_text(*op) == "dag.gradient").collect();
     for op in gradients {
         let value = module.operand(op, 0);
         let mut dist = Dist::of(&ctx, module.ty(value)).expect("declared as !dag.dist");
@@ -350,7 +405,11 @@ fn reduce_gradients(module: &mut Module, graph: Op, axis: Name) {
         dist.partial.retain(|a| *a != axis);
         let axes = ctx.array_attr([ctx.str_attr(axis.text(&ctx))]);
         let mut b = Builder::before(module, op);
-        let state = b.state("dag.all_reduce").operands([value]).results([dist.ty(&ctx)]).attr(&ctx, "axes", axes);
+        let state = b
+            .state("dag.all_reduce")
+            .operands([value])
+            .results([dist.ty(&ctx)])
+            .attr(&ctx, "axes", axes);
         let sum = b.value(state);
         module.set_operand(op, 0, sum);
     }
@@ -362,7 +421,13 @@ pub fn axes_attr(module: &Module, graph: Op, axes: &[Name]) -> Attr {
     let mesh = mesh_axes(module, graph);
     let axes: Vec<Attr> = axes
         .iter()
-        .map(|a| if mesh.contains(&a.text(ctx)) { ctx.str_attr(a.text(ctx)) } else { ctx.symbol_attr_of(*a) })
+        .map(|a| {
+            if mesh.contains(&a.text(ctx)) {
+                ctx.str_attr(a.text(ctx))
+            } else {
+                ctx.symbol_attr_of(*a)
+            }
+        })
         .collect();
     ctx.array_attr(axes)
 }

@@ -12,7 +12,8 @@ pub fn data_order(module: &Module, graph: Op) -> Result<Vec<Op>, Vec<Op>> {
     let ops: Vec<Op> = module.ops(block).collect();
     let mut waiting: FxHashMap<Op, usize> = FxHashMap::default();
     for &op in &ops {
-        let inside = |v| module.defining_op(v).is_some_and(|d| module.parent_block(d) == Some(block));
+        let inside =
+            |v| module.defining_op(v).is_some_and(|d| module.parent_block(d) == Some(block));
         waiting.insert(op, module.operands(op).filter(|v| inside(*v)).count());
     }
     let mut order = Vec::with_capacity(ops.len());

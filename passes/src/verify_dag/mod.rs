@@ -1,0 +1,1 @@
+//! `verify-dag`: what the verifiers of single operations cannot see.
