@@ -401,3 +401,33 @@ fn a_shared_object_that_is_none_is_refused() {
     assert!(matches!(NativeLibrary::of_plan(&foreign), Err(LibraryError::Target { .. })));
     assert!(matches!(NativeLibrary::of_plan(&Plan::default()), Err(LibraryError::NoCode)));
 }
+
+#[test]
+fn sharded_buckets_start_from_the_initial_values_and_are_gathered() {
+    // Two tensors of 5 and 2 elements in a bucket of 8, half of it on each device; the last element is padding.
+    let init = Init::Normal { mean: 0.0, std: 1.0 };
+    let mut plan = Hand::plan(2, &[("p", 4, true)], vec![vec![]]);
+    let tensor = |name: &str, len: u64, at: u64| State {
+        name: name.into(),
+        shape: vec![len],
+        dtype: DType::F32,
+        init,
+        homes: vec![Home {
+            program: ProgramId(0),
+            buffer: A,
+            shard: Some(Shard { comm: CommId(0) }),
+            pieces: vec![Piece::whole(len, at)],
+        }],
+    };
+    plan.states.tensors = vec![tensor("u", 5, 0), tensor("v", 2, 5)];
+    let mut session = session(plan);
+    for (name, len) in [("u", 5), ("v", 2)] {
+        let expected: Vec<f64> =
+            (0..len).map(|i| f64::from(init.values(name, 0).at(i) as f32)).collect();
+        assert_eq!(session.state(name).unwrap().to_f64(), expected);
+        let mut value = session.state(name).unwrap();
+        value.bytes.iter_mut().for_each(|b| *b = 0);
+        session.set_state(name, &value).unwrap();
+        assert_eq!(session.state(name).unwrap(), value);
+    }
+}

@@ -1,13 +1,15 @@
 //! The state manifest: every logical element is stored somewhere, and homes fit their buffers.
 
 use super::{Fault, FaultKind, MAX_FAULTS};
+use crate::mesh::CommId;
 use crate::schema::{DType, OutputKind, Plan};
 use crate::state::{Home, Run};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 pub(super) fn check(plan: &Plan) -> Vec<Fault> {
     let mut faults = Vec::new();
     let mut names = FxHashSet::default();
+    let mut parts = Parts::default();
     for state in &plan.states.tensors {
         if !names.insert(state.name.as_str()) {
             faults.push(Fault::new(
@@ -16,12 +18,23 @@ pub(super) fn check(plan: &Plan) -> Vec<Fault> {
             ));
         }
         let named = format!("state {}", state.name);
-        faults.extend(tensor(plan, &named, &state.shape, state.dtype, &state.homes, true).err());
+        faults.extend(
+            tensor(plan, &mut parts, &named, &state.shape, state.dtype, &state.homes, true).err(),
+        );
     }
     for output in &plan.outputs {
         if let OutputKind::Tensor { shape, dtype, homes } = &output.kind {
             faults.extend(
-                tensor(plan, &format!("output {}", output.name), shape, *dtype, homes, false).err(),
+                tensor(
+                    plan,
+                    &mut parts,
+                    &format!("output {}", output.name),
+                    shape,
+                    *dtype,
+                    homes,
+                    false,
+                )
+                .err(),
             );
         }
     }
@@ -31,6 +44,7 @@ pub(super) fn check(plan: &Plan) -> Vec<Fault> {
 
 fn tensor(
     plan: &Plan,
+    parts: &mut Parts,
     name: &str,
     shape: &[u64],
     dtype: DType,
@@ -75,7 +89,7 @@ fn tensor(
         {
             return Err(fault(format!("{place} depends on an axis that does not exist")));
         }
-        let runs = distinct_runs(plan, home, buffer.elems)
+        let runs = distinct_runs(plan, parts, home, buffer.elems)
             .map_err(|why| fault(format!("{place}: {why}")))?;
         for run in runs {
             let end = run.tensor.checked_add(run.len);
@@ -101,7 +115,12 @@ fn tensor(
 }
 
 /// The runs of a home over all devices of its program, replicas merged.
-fn distinct_runs(plan: &Plan, home: &Home, elems: u64) -> Result<Vec<Run>, String> {
+fn distinct_runs(
+    plan: &Plan,
+    parts: &mut Parts,
+    home: &Home,
+    elems: u64,
+) -> Result<Vec<Run>, String> {
     const MAX: u64 = 1 << 40;
     if home
         .pieces
@@ -115,7 +134,7 @@ fn distinct_runs(plan: &Plan, home: &Home, elems: u64) -> Result<Vec<Run>, Strin
     let mut runs = Vec::new();
     for device in (0..mesh.devices()).filter(|&d| plan.device_program[d] == home.program) {
         let coord = mesh.coord(device);
-        let part = home.part_of(plan, device).ok_or_else(|| {
+        let part = part_of(plan, parts, home, device).ok_or_else(|| {
             format!("device {} is not in the shard's communicator", mesh.render(device))
         })?;
         let starts = home.pieces.iter().map(|p| p.start.at(&coord)).collect();
@@ -124,4 +143,13 @@ fn distinct_runs(plan: &Plan, home: &Home, elems: u64) -> Result<Vec<Run>, Strin
         }
     }
     Ok(runs)
+}
+
+/// For each communicator used to shard, every device's position in it; a bucket's tensors all ask for the same.
+type Parts = FxHashMap<CommId, Vec<Option<u64>>>;
+
+fn part_of(plan: &Plan, parts: &mut Parts, home: &Home, device: usize) -> Option<u64> {
+    let Some(shard) = home.shard else { return Some(0) };
+    let of_all = || (0..plan.devices()).map(|d| home.part_of(plan, d)).collect();
+    parts.entry(shard.comm).or_insert_with(of_all)[device]
 }
