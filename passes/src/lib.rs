@@ -7,10 +7,16 @@ pub mod registry;
 
 pub mod replicate;
 pub mod accumulate;
+pub mod apply;
 pub mod batching;
 pub mod build_dag;
+pub mod expand_directives;
+pub mod import_tags;
+pub mod inline_calls;
 pub mod nodes;
 pub mod order;
 pub mod place;
 pub mod split;
 pub mod split_backward;
+pub mod update;
+pub mod verify_dag;

@@ -4,7 +4,7 @@
 //! BW needs of BI's values becomes a result of BI: an explicit, counted residual. A backward chunk with only one kind of
 //! operation keeps its body and changes its kind.
 
-use piper_dialects::dag::Compute;
+use piper_dialects::dag::{AxisSizes, Compute, Dist};
 use piper_dialects::func;
 use piper_ir::pass::PassFailed;
 use piper_ir::{Attr, Builder, Module, Op, OpState, Reporter, Value};
@@ -205,7 +205,6 @@ fn replace(module: &mut Module, op: Op, halves: &Halves) {
 
 /// Types of the residuals that the input half gives: like the node's other values, with the batch divided as in the body.
 fn residual_types(module: &Module, op: Op, half: &Half, first: usize) -> Vec<piper_ir::Type> {
-    use piper_dialects::dag::Dist;
     let ctx = module.ctx();
     if half.extra_results == 0 {
         return Vec::new();
@@ -219,7 +218,7 @@ fn residual_types(module: &Module, op: Op, half: &Half, first: usize) -> Vec<pip
     let batch = like.clone().find(|d| d.dims.iter().any(|axes| !axes.is_empty()));
     let any = like.clone().next().expect("a backward node has operands");
     let axes: Vec<piper_ir::Name> = batch.as_ref().and_then(|d| d.dims.iter().find(|a| !a.is_empty()).cloned()).unwrap_or_default();
-    let sizes = crate::nodes::axis_sizes(module, module.parent_op(op).expect("a node stands in a graph"));
+    let sizes = AxisSizes::of_graph(module, module.parent_op(op).expect("a node stands in a graph"));
     let parts: i64 = axes.iter().filter_map(|a| sizes.get(*a)).product();
     results[first..]
         .iter()

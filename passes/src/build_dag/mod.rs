@@ -21,9 +21,13 @@ use chunks::{Chunk, Chunks};
 use outline::Outliner;
 
 /// The pass.
-pub fn info() -> PassInfo {
-    PassInfo::from_fn("build-dag", "Cut a tagged, differentiated function into chunks and make the graph of them", run_pass)
-        .describe("Needs the plan's function differentiated (autodiff) and every operation tagged (import-tags).")
+pub fn passes() -> Vec<PassInfo> {
+    let info = PassInfo::from_fn("build-dag", "Cut a tagged, differentiated function into chunks and make the graph of them", run_pass);
+    vec![
+        info.after(&["import-tags", "inline-calls", "autodiff"])
+            .done_when(|module| !crate::nodes::graphs(module).is_empty())
+            .describe("Needs the plan's function differentiated (autodiff) and every operation tagged (import-tags)."),
+    ]
 }
 
 fn run_pass(cx: &mut PassContext<'_, '_>) -> PassResult {
