@@ -2,10 +2,10 @@
 //!
 //! | check | in | says |
 //! |---|---|---|
-//! | structure | [`structure`] | every index, range, alignment, type and size is right |
-//! | states | [`states`] | every state tensor is wholly stored, and only where it may be |
-//! | communication | [`comm`] | sends and receives pair by position, groups agree, nothing can hang under NCCL's rules |
-//! | memory | [`memory`] | no race, no read of unwritten bytes, no lost value, peak within the limit |
+//! | structure | `structure.rs` | every index, range, alignment, type and size is right |
+//! | states | `states.rs` | every state tensor is wholly stored, and only where it may be |
+//! | communication | `comm.rs` | sends and receives pair by position, groups agree, nothing can hang under NCCL's rules |
+//! | memory | `memory.rs` | no race, no read of unwritten bytes, no lost value, peak within the limit |
 //! | flow | [`flow`] | every instruction still reads the values it was compiled to read |
 //!
 //! Later checks rely on earlier ones, so the first one that finds faults is the last one that runs, except that
