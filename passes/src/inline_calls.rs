@@ -36,8 +36,10 @@ pub fn passes() -> Vec<PassInfo> {
         },
     );
     vec![
-        info.describe("Replaces func.call by the body of its callee, recursively; recursion is an error.")
-            .done_when(|module| targets(module).iter().all(|func| calls_in(module, *func).is_empty())),
+        info.describe(
+            "Replaces func.call by the body of its callee, recursively; recursion is an error.",
+        )
+        .done_when(|module| targets(module).iter().all(|func| calls_in(module, *func).is_empty())),
     ]
 }
 
@@ -116,7 +118,8 @@ fn callee_of(
     let (ctx, loc) = (module.ctx(), module.op_loc(call));
     let symbol = Call(call).callee(module);
     let name = symbol.as_symbol(ctx).map_or("", |name| name.text(ctx));
-    let Some(callee) = module.lookup_nearest(call, name).and_then(|op| Func::cast(module, op)) else {
+    let Some(callee) = module.lookup_nearest(call, name).and_then(|op| Func::cast(module, op))
+    else {
         reporter.error(loc, format!("calls @{name}, which is no function of this file"));
         return Err(PassFailed);
     };
@@ -131,7 +134,8 @@ fn callee_of(
     let mut at = inside;
     while let Some(frame) = at {
         if frame.callee == callee.0 {
-            let error = reporter.error(loc, format!("@{name} calls itself; recursion cannot be inlined"));
+            let error =
+                reporter.error(loc, format!("@{name} calls itself; recursion cannot be inlined"));
             for outer in chain.into_iter().rev() {
                 error.note(outer, "through this call");
             }
@@ -171,8 +175,7 @@ fn inline(module: &mut Module, call: Op, callee: Op) -> Vec<Op> {
     let results: Vec<Value> = module.results(call).collect();
     for (result, value) in results.into_iter().zip(returned) {
         if let Some(name) = module.value_name(result)
-            && map.values().any(|copied| *copied == value)
-            && module.defining_op(value).is_some_and(|op| module.parent_block(op) == module.parent_block(call))
+            && !module.operands(call).any(|operand| operand == value)
         {
             module.set_value_name(value, name);
         }

@@ -10,6 +10,7 @@ use super::homes::range_of;
 use super::ops::*;
 use super::order::row_of;
 use super::{Mesh, OptimizerSpec, Slice, filter_of};
+use crate::dag::Graph;
 
 /// Bytes of a communication bucket where none is written.
 const DEFAULT_BUCKET: u64 = 25 << 20;
@@ -27,7 +28,7 @@ pub struct PlanSpec {
     pub mesh: Mesh,
     /// The mesh's name.
     pub mesh_name: String,
-    /// The function's operation (or what it has become: the symbol the plan names).
+    /// The function's operation, or the `dag.graph` that was built from it.
     pub function: Op,
     /// The function's name.
     pub function_name: String,
@@ -158,6 +159,19 @@ pub(super) fn mesh_named(module: &Module, from: Op, symbol: piper_ir::Attr) -> O
     module.lookup_nearest(from, name).filter(|op| MeshOp::cast(module, *op).is_some())
 }
 
+/// What a plan is for: the function of this name, or the graph that was built from it.
+pub(super) fn subject(module: &Module, plan: Op, name: &str) -> Option<Op> {
+    let ctx = module.ctx();
+    let is_graph_of = |op: &Op| {
+        let function = Graph::cast(module, *op).map(|graph| graph.function(module));
+        function.and_then(|f| f.as_symbol(ctx)).is_some_and(|f| f.text(ctx) == name)
+    };
+    let found = module.lookup_nearest(plan, name);
+    found
+        .filter(|op| !module.regions(*op).is_empty())
+        .or_else(|| module.ops(module.parent_block(plan)?).find(is_graph_of))
+}
+
 impl PlanOp {
     /// The plan as plain values; `None` only if the module does not verify.
     pub fn read(self, module: &Module) -> Option<PlanSpec> {
@@ -183,7 +197,7 @@ impl PlanSpec {
             mesh_op,
             mesh: mesh_of(module, mesh_op)?,
             mesh_name: module.symbol_name(mesh_op)?.to_owned(),
-            function: module.lookup_nearest(op, function_name)?,
+            function: subject(module, op, function_name)?,
             function_name: function_name.to_owned(),
             directives: directives?,
         })

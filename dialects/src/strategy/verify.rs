@@ -6,7 +6,7 @@ use piper_schedule::generate::Schedule;
 use super::homes::range_of;
 use super::ops::*;
 use super::optimizer::{LR_SCHEDULES, OPTIONS, learning_rate};
-use super::plan::{mesh_named, mesh_of};
+use super::plan::{mesh_named, mesh_of, subject};
 use super::{LearningRate, Mesh, Slice, SliceFault, bucket_bytes, order, tag_text};
 
 /// Most devices of a mesh: a slip of the keyboard must not make tables of 2^60 entries.
@@ -193,7 +193,7 @@ pub(super) fn plan(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
     let plan = PlanOp(op);
     resolve_mesh(module, op, plan.mesh(module), reporter);
     let name = plan.function(module).as_symbol(ctx).map_or("", |name| name.text(ctx));
-    if module.lookup_nearest(op, name).is_none_or(|found| module.regions(found).is_empty()) {
+    if subject(module, op, name).is_none() {
         reporter.error(loc, format!("there is no function @{name} to be trained"));
     }
     let Some(body) = module.only_block(op) else { return };

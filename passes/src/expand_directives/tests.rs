@@ -1,0 +1,1 @@
+//! What named directives expand to, and every message of the checks.
