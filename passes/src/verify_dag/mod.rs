@@ -1,1 +1,92 @@
-//! `verify-dag`: what the verifiers of single operations cannot see.
+//! `verify-dag`: what the verifiers of single operations cannot see. Changes nothing.
+//!
+//! - [`bodies`]: a chunk's body has the local types of what it is called with;
+//! - [`homes`]: every axis and coordinate in a type exists, and none is used twice;
+//! - [`contributions`]: every gradient holds every contribution once, found by following the data and not the types;
+//! - [`optimizer`]: what is trained has a gradient and is written back, once;
+//! - [`schedule`]: the orders can be run: nodes on their slice, each once, no cycle together with the data.
+//!
+//! Each check takes time linear in the graph (contributions: in the number of summands).
+
+pub mod bodies;
+pub mod contributions;
+pub mod homes;
+pub mod optimizer;
+pub mod schedule;
+
+use piper_dialects::dag::{AxisSizes, Dist};
+use piper_ir::pass::{PassContext, PassInfo, PassResult};
+use piper_ir::{Context, Module, Op, Reporter, Type, Value};
+use rustc_hash::FxHashMap;
+
+use crate::nodes::graphs;
+
+/// The pass.
+pub fn passes() -> Vec<PassInfo> {
+    vec![
+        PassInfo::from_fn("verify-dag", "Check that a graph computes every contribution once, in an order that can run", run_pass)
+            .describe("Input: graphs at any stage. Fails with every fault found; changes nothing.")
+            .after(&["build-dag"]),
+    ]
+}
+
+fn run_pass(cx: &mut PassContext<'_, '_>) -> PassResult {
+    let before = cx.reporter.error_count();
+    for graph in graphs(cx.module) {
+        verify(cx.module, graph, cx.reporter);
+    }
+    cx.fail_if_errors_since(before)
+}
+
+/// Checks a graph whose operations verify. True if nothing was wrong.
+pub fn verify(module: &Module, graph: Op, reporter: &mut Reporter<'_>) -> bool {
+    let before = reporter.error_count();
+    let block = module.only_block(graph).expect("a graph has a block");
+    let graph = Checked {
+        module,
+        graph,
+        ops: module.ops(block).collect(),
+        sizes: AxisSizes::of_graph(module, graph),
+        dists: std::cell::RefCell::default(),
+    };
+    homes::check(&graph, reporter);
+    bodies::check(&graph, reporter);
+    contributions::check(&graph, reporter);
+    optimizer::check(&graph, reporter);
+    schedule::check(&graph, reporter);
+    reporter.error_count() == before
+}
+
+/// A graph under check, with what several checks need.
+pub(crate) struct Checked<'m> {
+    module: &'m Module,
+    graph: Op,
+    ops: Vec<Op>,
+    sizes: AxisSizes,
+    /// Types are few and values are many.
+    dists: std::cell::RefCell<FxHashMap<Type, std::rc::Rc<Dist>>>,
+}
+
+impl<'m> Checked<'m> {
+    fn ctx(&self) -> &'m Context {
+        self.module.ctx()
+    }
+
+    fn dist(&self, value: Value) -> std::rc::Rc<Dist> {
+        let ty = self.module.ty(value);
+        let mut dists = self.dists.borrow_mut();
+        let made = dists.entry(ty).or_insert_with(|| {
+            std::rc::Rc::new(Dist::of(self.module.ctx(), ty).expect("declared as !dag.dist"))
+        });
+        std::rc::Rc::clone(made)
+    }
+
+    fn named(&self, name: &'static str) -> impl Iterator<Item = Op> + '_ {
+        self.ops.iter().copied().filter(move |op| self.module.name_text(*op) == name)
+    }
+
+    /// The text of the operation's `name`.
+    fn name_of(&self, op: Op) -> &'m str {
+        self.module.attr_by(op, "name").and_then(|a| a.as_str(self.module.ctx())).unwrap_or("")
+    }
+}

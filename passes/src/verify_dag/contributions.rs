@@ -1,0 +1,190 @@
+//! Every contribution to a gradient exactly once, found by following the data.
+//!
+//! A contribution is what one segment's backward node gives for one microbatch. From each `dag.gradient` the sums are
+//! followed back to the nodes whose results are added. The types keep their own books of this; here nothing is taken from them, so
+//! that a fault in a pass that writes both is found.
+
+use piper_dialects::dag::Compute;
+use piper_ir::{Attr, Op, Reporter, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::Checked;
+use crate::replicate::buckets::{layout, master_name};
+
+/// A segment: its tags without the microbatch.
+type Segment = Attr;
+
+pub(super) fn check(graph: &Checked<'_>, reporter: &mut Reporter<'_>) {
+    let module = graph.module;
+    let forward = forward_microbatches(graph);
+    for (name, gradient, value) in roots(graph, reporter) {
+        check_one(graph, &name, gradient, value, &forward, reporter);
+    }
+    for &op in &graph.ops {
+        let Some(node) = Compute::cast(module, op) else { continue };
+        let kind = node.kind(module).as_str(graph.ctx()).unwrap_or("");
+        if kind == "F" {
+            continue;
+        }
+        for (i, value) in module.results(op).enumerate() {
+            if !module.is_used(value) {
+                reporter.error(
+                    module.op_loc(op),
+                    format!(
+                        "result {i} of {kind} node '{}' is not used, so a part of the gradient is lost",
+                        node.node(module).as_str(graph.ctx()).unwrap_or("")
+                    ),
+                );
+            }
+        }
+    }
+}
+
+/// The parameters' gradients: `(parameter, dag.gradient, value)`. Those in a flat bucket are the operands of its `dag.pack`.
+fn roots(graph: &Checked<'_>, reporter: &mut Reporter<'_>) -> Vec<(String, Op, Value)> {
+    let module = graph.module;
+    let masters: FxHashMap<&str, Op> = graph.named("dag.state").map(|op| (graph.name_of(op), op)).collect();
+    let mut roots = Vec::new();
+    for op in graph.named("dag.gradient") {
+        let name = graph.name_of(op);
+        let value = module.operand(op, 0);
+        let Some(&master) = masters.get(&*master_name(name)) else {
+            roots.push((name.to_owned(), op, value));
+            continue;
+        };
+        let (Some(pack), Some(parts)) = (packed(graph, value), layout(module, master)) else {
+            reporter.error(module.op_loc(op), format!("the bucket \"{name}\" is not made by a dag.pack of gradients"));
+            continue;
+        };
+        let offsets = module.attr_by(pack, "offsets").and_then(|a| a.as_int_array(graph.ctx())).unwrap_or(&[]);
+        if !parts.iter().map(|(_, at)| at).eq(offsets) {
+            reporter
+                .error(module.op_loc(pack), format!("the bucket \"{name}\" is packed at other offsets than its master has"))
+                .note(module.op_loc(master), "the master is here");
+            continue;
+        }
+        let values = module.operands(pack);
+        roots.extend(parts.iter().zip(values).map(|((name, _), v)| (name.text(graph.ctx()).to_owned(), op, v)));
+    }
+    roots
+}
+
+/// The `dag.pack` behind a value, through collectives.
+fn packed(graph: &Checked<'_>, mut value: Value) -> Option<Op> {
+    loop {
+        let def = graph.module.defining_op(value)?;
+        match graph.module.name_text(def) {
+            "dag.pack" => return Some(def),
+            "dag.reduce_scatter" | "dag.all_reduce" => value = graph.module.operand(def, 0),
+            _ => return None,
+        }
+    }
+}
+
+/// The microbatches that every segment's forward runs; `None` stands for the whole batch.
+fn forward_microbatches(graph: &Checked<'_>) -> FxHashMap<Segment, Vec<Option<i64>>> {
+    let mut forward: FxHashMap<Segment, Vec<Option<i64>>> = FxHashMap::default();
+    for &op in &graph.ops {
+        let Some(node) = Compute::cast(graph.module, op) else { continue };
+        if node.kind(graph.module).as_str(graph.ctx()) == Some("F") {
+            let (segment, microbatch) = identity(graph, node);
+            forward.entry(segment).or_default().push(microbatch);
+        }
+    }
+    forward
+}
+
+/// The segment and microbatch of a node.
+fn identity(graph: &Checked<'_>, node: Compute) -> (Segment, Option<i64>) {
+    let ctx = graph.ctx();
+    let tags = node.tags(graph.module);
+    let entries = tags.as_dict(ctx).unwrap_or(&[]);
+    let mut microbatch = None;
+    let rest: Vec<_> = entries
+        .iter()
+        .copied()
+        .filter(|(name, value)| {
+            let is_microbatch = name.text(ctx) == "MB";
+            if is_microbatch {
+                microbatch = value.as_int(ctx);
+            }
+            !is_microbatch
+        })
+        .collect();
+    (if rest.len() == entries.len() { tags } else { ctx.dict_attr(rest) }, microbatch)
+}
+
+fn check_one(
+    graph: &Checked<'_>,
+    name: &str,
+    gradient: Op,
+    value: Value,
+    forward: &FxHashMap<Segment, Vec<Option<i64>>>,
+    reporter: &mut Reporter<'_>,
+) {
+    let (module, ctx) = (graph.module, graph.ctx());
+    let mut found: FxHashMap<(Segment, Option<i64>), Op> = FxHashMap::default();
+    let mut seen: FxHashSet<Value> = FxHashSet::default();
+    let mut stack = vec![value];
+    while let Some(value) = stack.pop() {
+        let Some(def) = module.defining_op(value) else { continue };
+        // Whatever is reached twice is in the sum twice; stopping there also ends cycles.
+        if !seen.insert(value) {
+            reporter
+                .error(module.op_loc(gradient), format!("a contribution to the gradient of \"{name}\" is counted twice"))
+                .note(module.op_loc(def), "the value that is added twice is made here");
+            return;
+        }
+        let Some(node) = Compute::cast(module, def) else {
+            if module.num_operands(def) == 0 {
+                reporter
+                    .error(module.op_loc(gradient), format!("the gradient of \"{name}\" is not a sum of what backward nodes give"))
+                    .note(module.op_loc(def), "this is part of it");
+                return;
+            }
+            stack.extend(module.operands(def));
+            continue;
+        };
+        let kind = node.kind(module).as_str(ctx).unwrap_or("");
+        if kind == "F" || kind == "BI" {
+            reporter
+                .error(module.op_loc(gradient), format!("the gradient of \"{name}\" contains a result of a node of kind {kind}"))
+                .note(module.op_loc(def), "this node is no part of a weight gradient");
+            return;
+        }
+        let key = identity(graph, node);
+        if let Some(first) = found.insert(key, def) {
+            let segment = key.0.display(ctx);
+            let microbatch = key.1.map_or(String::new(), |mb| format!(" and microbatch {mb}"));
+            reporter
+                .error(
+                    module.op_loc(gradient),
+                    format!("the gradient of \"{name}\" has two contributions of segment {segment}{microbatch}"),
+                )
+                .note(module.op_loc(first), "one is made here")
+                .note(module.op_loc(def), "the other is made here");
+            return;
+        }
+    }
+    let mut segments: Vec<Segment> = found.keys().map(|(segment, _)| *segment).collect();
+    segments.sort_by_cached_key(|segment| segment.display(ctx));
+    segments.dedup();
+    for segment in segments {
+        let Some(ran) = forward.get(&segment) else { continue };
+        let missing: Vec<String> = ran
+            .iter()
+            .filter(|mb| !found.contains_key(&(segment, **mb)))
+            .map(|mb| mb.map_or("the whole batch".to_owned(), |mb| mb.to_string()))
+            .collect();
+        if !missing.is_empty() {
+            let s = if missing.len() == 1 { "" } else { "s" };
+            let message = format!(
+                "the gradient of \"{name}\" lacks the contribution{s} of segment {} for microbatch{} {}",
+                segment.display(ctx),
+                if missing.len() == 1 { "" } else { "es" },
+                missing.join(", ")
+            );
+            reporter.error(module.op_loc(gradient), message);
+        }
+    }
+}
