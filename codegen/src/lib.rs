@@ -2,7 +2,7 @@
 //!
 //! A [`Kernel`] describes one launch as plain data: a matrix product with its epilogue, a fused elementwise map, a
 //! norm, attention, a loss, a look-up, an optimizer update. [`compile`] turns a set of them into a shared object
-//! through LLVM (feature `llvm`); [`reference`] evaluates them in plain Rust where LLVM is absent, and is what the
+//! through LLVM (feature `llvm`); [`mod@reference`] evaluates them in plain Rust where LLVM is absent, and is what the
 //! generated code is tested against. [`catalog`] builds the elementwise kernels of the operation set.
 //!
 //! ```
