@@ -86,3 +86,69 @@ fn inline(module: &mut Module, annotation: Op) {
     }
     module.erase(annotation);
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use piper_ir::text::{PrintOptions, parse_module, print_module};
+    use piper_ir::{Context, Reporter, SourceFile};
+
+    use super::run;
+
+    /// The module after the pass, which is also what a second run gives.
+    fn imported(text: &str) -> String {
+        let ctx = Arc::new(Context::new(piper_dialects::all()));
+        let mut reporter = Reporter::new(&ctx);
+        let module = parse_module(&ctx, &SourceFile::new("t.pir", text), &mut reporter);
+        let mut module = module.unwrap_or_else(|| panic!("{:?}", reporter.diagnostics()));
+        run(&mut module, &mut reporter);
+        assert!(piper_ir::verify::verify(&module, &mut reporter), "{:?}", reporter.diagnostics());
+        let printed = print_module(&module, PrintOptions::default());
+        assert_eq!(run(&mut module, &mut reporter), 0);
+        assert_eq!(print_module(&module, PrintOptions::default()), printed);
+        printed
+    }
+
+    #[test]
+    fn inner_tags_win_over_outer_ones() {
+        let text = r#"func.func @f(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %a, %b = strategy.annotate {PP = 0, kind = "outer"} {
+    %0 = nn.gelu %x : tensor<4xf32>
+    %1 = strategy.annotate {kind = "inner"} {
+      %2 = nn.gelu %0 {tags = {PP = 7}} : tensor<4xf32>
+      %3 = nn.gelu %2 : tensor<4xf32>
+      strategy.yield %3 : tensor<4xf32>
+    } : tensor<4xf32>
+    strategy.yield %1, %x : tensor<4xf32>, tensor<4xf32>
+  } : tensor<4xf32>, tensor<4xf32>
+  strategy.annotate {PP = 1} {
+    strategy.yield
+  }
+  func.return %a, %b : tensor<4xf32>, tensor<4xf32>
+}
+"#;
+        let expected = r#"module {
+  func.func @f(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+    %0 = nn.gelu %x {tags = {PP = 0, kind = "outer"}} : tensor<4xf32>
+    %1 = nn.gelu %0 {tags = {PP = 7, kind = "inner"}} : tensor<4xf32>
+    %a = nn.gelu %1 {tags = {PP = 0, kind = "inner"}} : tensor<4xf32>
+    func.return %a, %x : tensor<4xf32>, tensor<4xf32>
+  }
+}
+"#;
+        assert_eq!(imported(text), expected);
+    }
+
+    #[test]
+    fn ten_thousand_nested_annotations_are_inlined() {
+        let depth = 10_000;
+        let mut text = String::from("func.func @f(%x: i32) {\n");
+        (0..depth).for_each(|i| text.push_str(&format!("strategy.annotate {{T{} = {i}}} {{\n", i % 3)));
+        text.push_str("\"builtin.unrealized_conversion_cast\"(%x) : (i32) -> f32\n");
+        (0..depth).for_each(|_| text.push_str("strategy.yield\n}\n"));
+        text.push_str("func.return\n}\n");
+        let printed = imported(&text);
+        assert!(printed.contains("{tags = {T0 = 9999, T1 = 9997, T2 = 9998}}"), "{printed}");
+    }
+}

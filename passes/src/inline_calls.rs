@@ -232,3 +232,105 @@ fn erase_unreferenced(module: &mut Module, functions: &[Op]) {
         candidates = alive;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use piper_ir::text::{PrintOptions, parse_module, print_module};
+    use piper_ir::{Context, Module, Reporter, SourceFile};
+
+    use super::run;
+
+    /// The module after the pass and the calls it inlined, or the messages with their lines and those of their notes.
+    fn inlined(text: &str) -> Result<(Module, u64), String> {
+        let ctx = Arc::new(Context::new(piper_dialects::all()));
+        let mut reporter = Reporter::new(&ctx);
+        let module = parse_module(&ctx, &SourceFile::new("t.pir", text), &mut reporter);
+        let mut module = module.unwrap_or_else(|| panic!("{:?}", reporter.diagnostics()));
+        let result = run(&mut module, &mut reporter);
+        let line = |loc: piper_ir::Loc| loc.file_position(&ctx).map_or(0, |(_, line, _)| line);
+        match result {
+            Ok(count) => {
+                assert!(piper_ir::verify::verify(&module, &mut reporter), "{:?}", reporter.diagnostics());
+                Ok((module, count))
+            }
+            Err(_) => {
+                let messages = reporter.diagnostics().iter().map(|d| {
+                    let notes: Vec<u32> = d.notes.iter().map(|n| line(n.loc)).collect();
+                    format!("{}: {} {notes:?}", line(d.loc), d.message)
+                });
+                Err(messages.collect::<Vec<_>>().join("\n"))
+            }
+        }
+    }
+
+    const NESTED: &str = r#"func.func private @gelu(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %y = nn.gelu %x {tags = {PP = 9}} : tensor<4xf32>
+  func.return %y : tensor<4xf32>
+}
+func.func private @block(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %y = func.call @gelu(%x) {tags = {L = 1}} : (tensor<4xf32>) -> tensor<4xf32>
+  %z = nn.add %y, %x : tensor<4xf32>
+  func.return %z, %x : tensor<4xf32>, tensor<4xf32>
+}
+func.func @loss(%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %h:2 = func.call @block(%a) {tags = {PP = 0}} : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  func.return %h#0, %h#1 : tensor<4xf32>, tensor<4xf32>
+}
+"#;
+
+    #[test]
+    fn calls_are_replaced_by_bodies_with_the_call_s_tags_beneath() {
+        let (module, count) = inlined(NESTED).expect("inlines");
+        assert_eq!(count, 2);
+        let expected = r#"module {
+  func.func @loss(%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+    %y = nn.gelu %a {tags = {L = 1, PP = 9}} : tensor<4xf32>
+    %h = nn.add %y, %a {tags = {PP = 0}} : tensor<4xf32>
+    func.return %h, %a : tensor<4xf32>, tensor<4xf32>
+  }
+}
+"#;
+        assert_eq!(print_module(&module, PrintOptions::default()), expected);
+        let located = print_module(&module, PrintOptions { locations: true, ..Default::default() });
+        let gelu = r#"loc(callsite("t.pir":2:8 at callsite("t.pir":6:8 at "t.pir":11:10)))"#;
+        assert!(located.contains(gelu), "{located}");
+    }
+
+    #[test]
+    fn a_plan_s_function_is_inlined_and_public_callees_stay() {
+        let text = NESTED.replace("private @block", "@block")
+            + "strategy.mesh @m <[\"pp\" = 1]>\nstrategy.plan @p for @loss on @m {\n}\n";
+        let (module, count) = inlined(&text).expect("inlines");
+        let printed = print_module(&module, PrintOptions::default());
+        assert_eq!(count, 2);
+        assert!(printed.contains("func.func @block") && printed.contains("func.func private @gelu"), "{printed}");
+    }
+
+    #[test]
+    fn recursion_is_an_error_that_shows_the_way_round() {
+        let text = r#"func.func private @even(%x: i32) -> i32 {
+  %0 = func.call @odd(%x) : (i32) -> i32
+  func.return %0 : i32
+}
+func.func private @odd(%x: i32) -> i32 {
+  %0 = func.call @even(%x) : (i32) -> i32
+  func.return %0 : i32
+}
+func.func @loss(%x: i32) -> i32 {
+  %0 = func.call @even(%x) : (i32) -> i32
+  func.return %0 : i32
+}
+"#;
+        assert_eq!(
+            inlined(text).expect_err("recursive"),
+            "6: @even calls itself; recursion cannot be inlined [2]"
+        );
+        let declared = "func.func private @f(i32) -> i32\nfunc.func @g(%x: i32) -> i32 {\n  %0 = func.call @f(%x) : (i32) -> i32\n  func.return %0 : i32\n}\n";
+        assert_eq!(
+            inlined(declared).expect_err("no body"),
+            "3: @f cannot be inlined: it has no body of one block [1]"
+        );
+    }
+}

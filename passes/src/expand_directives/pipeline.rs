@@ -12,7 +12,7 @@ use piper_schedule::generate::{Config, generate};
 use piper_schedule::{Kind as Work, Placement, Rejected, Slot, Table};
 
 use super::stages::{Stages, tagged_operations};
-use super::{MICROBATCH_TAG, Primitives};
+use super::{MICROBATCH_TAG, Primitives, axes};
 
 /// Replaces a `pipeline` by primitives, which are returned. Any other directive is left alone.
 ///
@@ -61,6 +61,7 @@ fn expand(
     reporter: &mut Reporter<'_>,
 ) -> Result<Vec<Op>, PassFailed> {
     let ctx = module.ctx_arc();
+    axes::check(module, plan, reporter)?;
     let ops = tagged_operations(module, plan);
     let stages = Stages::count(module, &ops, tag, directive.loc, reporter)?.count;
     let ranks = plan.mesh.size(axis).ok_or(PassFailed)?;
