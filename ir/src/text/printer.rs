@@ -8,6 +8,9 @@ use super::print_attrs::{is_bare_identifier, quoted};
 use crate::opdef::Syntax;
 use crate::{Attr, Block, Context, Module, Name, Op, Region, Trait, Value};
 
+/// Deeper regions are not indented further: the text of ten thousand nested ones would be blanks, 200 MB of them.
+const MAX_INDENT: usize = 64;
+
 /// How to print.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PrintOptions {
@@ -91,7 +94,7 @@ impl<'m> Printer<'m> {
     /// Starts a new line.
     pub fn newline(&mut self) {
         self.out.push('\n');
-        for _ in 0..self.indent {
+        for _ in 0..self.indent.min(MAX_INDENT) {
             self.out.push_str("  ");
         }
     }
@@ -135,13 +138,19 @@ impl<'m> Printer<'m> {
         let module = self.module();
         // A pack `%x:2` if the results share a name; separate names otherwise.
         let count = module.num_results(op);
-        if self.value_names.contains_key(&module.result(op, count - 1)) || count == 1 {
-            self.commas(module.results(op), |p, value| p.value(value));
-        } else {
-            self.value(module.result(op, 0));
-            self.out.truncate(self.out.len() - 2);
-            write!(self.out, ":{count}").expect("writing to a string");
+        let first = module.result(op, 0);
+        match self.value_names.get(&first) {
+            Some(name) if self.is_pack(op) => {
+                write!(self.out, "%{name}:{count}").expect("writing to a string");
+            }
+            _ => self.commas(module.results(op), |p, value| p.value(value)),
         }
+    }
+
+    /// Whether the operation's results go by one name: `%x:2`, `%x#0`, `%x#1`.
+    fn is_pack(&self, op: Op) -> bool {
+        let last = self.module().results(op).skip(1).last();
+        last.is_some_and(|last| !self.value_names.contains_key(&last))
     }
 
     fn generic(&mut self, op: Op) {
@@ -261,6 +270,10 @@ impl<'m> Printer<'m> {
         if let Some(name) = self.value_names.get(&value) {
             self.out.push('%');
             self.out.push_str(name);
+            let def = self.module().definition(value);
+            if matches!(def, crate::ValueDefinition::Result { op, .. } if self.is_pack(op)) {
+                self.out.push_str("#0");
+            }
             return;
         }
         let module = self.module();
