@@ -12,6 +12,7 @@
 //! is an [`error::NumericError`] naming the operation, the operand and the dimension.
 #![forbid(unsafe_code)]
 
+pub mod dag;
 pub mod error;
 pub mod func;
 pub mod ops;

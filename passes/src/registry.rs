@@ -11,12 +11,15 @@ use piper_ir::pass::{PassInfo, PassRegistry};
 /// Every pass. A module of passes has `pub fn passes() -> Vec<PassInfo>`, and one line here.
 pub fn all() -> PassRegistry {
     let mut registry = PassRegistry::default();
-    let modules: [Vec<PassInfo>; 5] = [
+    let modules: [Vec<PassInfo>; 8] = [
         crate::import_tags::passes(),
         crate::inline_calls::passes(),
         crate::expand_directives::passes(),
         crate::build_dag::passes(),
         crate::apply::passes(),
+        crate::replicate::passes(),
+        crate::update::passes(),
+        crate::verify_dag::passes(),
     ];
     for passes in modules {
         registry.register(passes);

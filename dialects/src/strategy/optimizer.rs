@@ -38,6 +38,13 @@ pub enum LearningRate {
     WarmupConstant { peak: f64, warmup: u64 },
 }
 
+impl LearningRate {
+    /// The rate that an `lr` attribute says, of an optimizer or of a `dag.update`; `None` if it says none.
+    pub fn from_attr(ctx: &Context, attr: Attr) -> Option<Self> {
+        learning_rate(ctx, attr)
+    }
+}
+
 /// The rule that turns a gradient into a change of its parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs)]

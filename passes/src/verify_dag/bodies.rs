@@ -24,8 +24,9 @@ pub(super) fn check(graph: &Checked<'_>, reporter: &mut Reporter<'_>) {
         let Some(&body) = functions.get(callee) else {
             if missing.insert(callee) {
                 let near = piper_ir::diag::did_you_mean(callee, functions.keys().copied());
-                reporter.error(module.op_loc(op), format!("there is no function '@{callee}'")).hint =
-                    near.map(|near| format!("did you mean '@{near}'?"));
+                reporter
+                    .error(module.op_loc(op), format!("there is no function '@{callee}'"))
+                    .hint = near.map(|near| format!("did you mean '@{near}'?"));
             }
             continue;
         };
@@ -42,12 +43,15 @@ pub(super) fn check(graph: &Checked<'_>, reporter: &mut Reporter<'_>) {
                     values.len(),
                     declared.len()
                 );
-                reporter.error(module.op_loc(op), message).note(module.op_loc(body), "the body is here");
+                reporter
+                    .error(module.op_loc(op), message)
+                    .note(module.op_loc(body), "the body is here");
                 continue;
             }
             for (i, (&value, &declared)) in values.iter().zip(declared).enumerate() {
                 let ty = module.ty(value);
-                let local = *locals.entry(ty).or_insert_with(|| graph.dist(value).local(ctx, &graph.sizes));
+                let local =
+                    *locals.entry(ty).or_insert_with(|| graph.dist(value).local(ctx, &graph.sizes));
                 if local == Some(declared) {
                     continue;
                 }
@@ -60,7 +64,9 @@ pub(super) fn check(graph: &Checked<'_>, reporter: &mut Reporter<'_>) {
                     node.node(module).as_str(ctx).unwrap_or(""),
                     declared.display(ctx)
                 );
-                reporter.error(module.op_loc(op), message).note(module.op_loc(body), "the body is here");
+                reporter
+                    .error(module.op_loc(op), message)
+                    .note(module.op_loc(body), "the body is here");
             }
         }
     }

@@ -43,7 +43,8 @@ pub(super) fn check(graph: &Checked<'_>, reporter: &mut Reporter<'_>) {
 /// The parameters' gradients: `(parameter, dag.gradient, value)`. Those in a flat bucket are the operands of its `dag.pack`.
 fn roots(graph: &Checked<'_>, reporter: &mut Reporter<'_>) -> Vec<(String, Op, Value)> {
     let module = graph.module;
-    let masters: FxHashMap<&str, Op> = graph.named("dag.state").map(|op| (graph.name_of(op), op)).collect();
+    let masters: FxHashMap<&str, Op> =
+        graph.named("dag.state").map(|op| (graph.name_of(op), op)).collect();
     let mut roots = Vec::new();
     for op in graph.named("dag.gradient") {
         let name = graph.name_of(op);
@@ -53,18 +54,32 @@ fn roots(graph: &Checked<'_>, reporter: &mut Reporter<'_>) -> Vec<(String, Op, V
             continue;
         };
         let (Some(pack), Some(parts)) = (packed(graph, value), layout(module, master)) else {
-            reporter.error(module.op_loc(op), format!("the bucket \"{name}\" is not made by a dag.pack of gradients"));
+            reporter.error(
+                module.op_loc(op),
+                format!("the bucket \"{name}\" is not made by a dag.pack of gradients"),
+            );
             continue;
         };
-        let offsets = module.attr_by(pack, "offsets").and_then(|a| a.as_int_array(graph.ctx())).unwrap_or(&[]);
+        let offsets = module
+            .attr_by(pack, "offsets")
+            .and_then(|a| a.as_int_array(graph.ctx()))
+            .unwrap_or(&[]);
         if !parts.iter().map(|(_, at)| at).eq(offsets) {
             reporter
-                .error(module.op_loc(pack), format!("the bucket \"{name}\" is packed at other offsets than its master has"))
+                .error(
+                    module.op_loc(pack),
+                    format!("the bucket \"{name}\" is packed at other offsets than its master has"),
+                )
                 .note(module.op_loc(master), "the master is here");
             continue;
         }
         let values = module.operands(pack);
-        roots.extend(parts.iter().zip(values).map(|((name, _), v)| (name.text(graph.ctx()).to_owned(), op, v)));
+        roots.extend(
+            parts
+                .iter()
+                .zip(values)
+                .map(|((name, _), v)| (name.text(graph.ctx()).to_owned(), op, v)),
+        );
     }
     roots
 }
@@ -131,14 +146,22 @@ fn check_one(
         // Whatever is reached twice is in the sum twice; stopping there also ends cycles.
         if !seen.insert(value) {
             reporter
-                .error(module.op_loc(gradient), format!("a contribution to the gradient of \"{name}\" is counted twice"))
+                .error(
+                    module.op_loc(gradient),
+                    format!("a contribution to the gradient of \"{name}\" is counted twice"),
+                )
                 .note(module.op_loc(def), "the value that is added twice is made here");
             return;
         }
         let Some(node) = Compute::cast(module, def) else {
             if module.num_operands(def) == 0 {
                 reporter
-                    .error(module.op_loc(gradient), format!("the gradient of \"{name}\" is not a sum of what backward nodes give"))
+                    .error(
+                        module.op_loc(gradient),
+                        format!(
+                            "the gradient of \"{name}\" is not a sum of what backward nodes give"
+                        ),
+                    )
                     .note(module.op_loc(def), "this is part of it");
                 return;
             }
@@ -148,7 +171,12 @@ fn check_one(
         let kind = node.kind(module).as_str(ctx).unwrap_or("");
         if kind == "F" || kind == "BI" {
             reporter
-                .error(module.op_loc(gradient), format!("the gradient of \"{name}\" contains a result of a node of kind {kind}"))
+                .error(
+                    module.op_loc(gradient),
+                    format!(
+                        "the gradient of \"{name}\" contains a result of a node of kind {kind}"
+                    ),
+                )
                 .note(module.op_loc(def), "this node is no part of a weight gradient");
             return;
         }

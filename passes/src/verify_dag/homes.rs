@@ -25,7 +25,10 @@ pub(super) fn check(graph: &Checked<'_>, reporter: &mut Reporter<'_>) {
 fn fault(graph: &Checked<'_>, dist: &Dist) -> Result<(), String> {
     let ctx = graph.ctx();
     let size = |axis: Name| {
-        graph.sizes.get(axis).ok_or_else(|| format!("there is no axis or group \"{}\"", axis.text(ctx)))
+        graph
+            .sizes
+            .get(axis)
+            .ok_or_else(|| format!("there is no axis or group \"{}\"", axis.text(ctx)))
     };
     let mut used: Vec<Name> = Vec::new();
     match &dist.home {
@@ -33,7 +36,11 @@ fn fault(graph: &Checked<'_>, dist: &Dist) -> Result<(), String> {
             for (axis, coordinate) in at {
                 let size = size(*axis)?;
                 if *coordinate >= size {
-                    return Err(format!("axis \"{}\" has coordinates 0 to {}, not {coordinate}", axis.text(ctx), size - 1));
+                    return Err(format!(
+                        "axis \"{}\" has coordinates 0 to {}, not {coordinate}",
+                        axis.text(ctx),
+                        size - 1
+                    ));
                 }
                 // A value of microbatch 3 is a shard along `mb`: there the home says which.
                 if axis.text(ctx) != MICROBATCH {

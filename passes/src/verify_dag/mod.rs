@@ -24,9 +24,13 @@ use crate::nodes::graphs;
 /// The pass.
 pub fn passes() -> Vec<PassInfo> {
     vec![
-        PassInfo::from_fn("verify-dag", "Check that a graph computes every contribution once, in an order that can run", run_pass)
-            .describe("Input: graphs at any stage. Fails with every fault found; changes nothing.")
-            .after(&["build-dag"]),
+        PassInfo::from_fn(
+            "verify-dag",
+            "Check that a graph computes every contribution once, in an order that can run",
+            run_pass,
+        )
+        .describe("Input: graphs at any stage. Fails with every fault found; changes nothing.")
+        .after(&["build-dag"]),
     ]
 }
 

@@ -13,7 +13,8 @@ pub(super) fn check(graph: &Checked<'_>, reporter: &mut Reporter<'_>) {
     let mut commits: FxHashMap<Value, Op> = FxHashMap::default();
     for op in graph.named("dag.commit") {
         if let Some(first) = commits.insert(module.operand(op, 0), op) {
-            let state = module.defining_op(module.operand(op, 0)).map_or("", |def| graph.name_of(def));
+            let state =
+                module.defining_op(module.operand(op, 0)).map_or("", |def| graph.name_of(def));
             reporter
                 .error(module.op_loc(op), format!("\"{state}\" is written twice in a step"))
                 .note(module.op_loc(first), "first written here");
@@ -22,7 +23,8 @@ pub(super) fn check(graph: &Checked<'_>, reporter: &mut Reporter<'_>) {
     if graph.named("dag.update").next().is_none() {
         return;
     }
-    let mut trained: FxHashSet<&str> = graph.named("dag.gradient").map(|op| graph.name_of(op)).collect();
+    let mut trained: FxHashSet<&str> =
+        graph.named("dag.gradient").map(|op| graph.name_of(op)).collect();
     for op in graph.named("dag.state") {
         let parts = layout(module, op).unwrap_or_default();
         trained.extend(parts.iter().map(|(name, _)| name.text(graph.ctx())));
@@ -35,12 +37,20 @@ pub(super) fn check(graph: &Checked<'_>, reporter: &mut Reporter<'_>) {
         let (name, committed) = (graph.name_of(op), commits.contains_key(&module.result(op, 0)));
         if is_parameter && !trained.contains(name) {
             if !is_frozen(graph, module.result(op, 0)) {
-                reporter.error(module.op_loc(op), format!("the parameter \"{name}\" has no gradient, so it is not trained"));
+                reporter.error(
+                    module.op_loc(op),
+                    format!("the parameter \"{name}\" has no gradient, so it is not trained"),
+                );
             }
         } else if !committed {
             let what = if is_parameter { "parameter" } else { "state" };
             reporter
-                .error(module.op_loc(op), format!("the {what} \"{name}\" gets no new value, though there is an optimizer"))
+                .error(
+                    module.op_loc(op),
+                    format!(
+                        "the {what} \"{name}\" gets no new value, though there is an optimizer"
+                    ),
+                )
                 .hint("a dag.commit writes it back");
         }
     }
@@ -59,6 +69,8 @@ fn is_frozen(graph: &Checked<'_>, value: Value) -> bool {
         let arg = body
             .and_then(|body| Func(body).block(module))
             .and_then(|block| module.args(block).get(used.index).copied());
-        arg.is_some_and(|arg| module.uses(arg).all(|u| module.name_text(u.op) == "nn.stop_gradient"))
+        arg.is_some_and(|arg| {
+            module.uses(arg).all(|u| module.name_text(u.op) == "nn.stop_gradient")
+        })
     })
 }

@@ -46,7 +46,12 @@ fn slots(graph: &Checked<'_>, nodes: &FxHashMap<Name, Op>, order: Op) -> Vec<Vec
     slots.iter().map(members).collect()
 }
 
-fn coverage(graph: &Checked<'_>, nodes: &FxHashMap<Name, Op>, orders: &[Op], reporter: &mut Reporter<'_>) {
+fn coverage(
+    graph: &Checked<'_>,
+    nodes: &FxHashMap<Name, Op>,
+    orders: &[Op],
+    reporter: &mut Reporter<'_>,
+) {
     let (module, ctx) = (graph.module, graph.ctx());
     let mut ordered: FxHashMap<Op, Op> = FxHashMap::default();
     let mut slices: FxHashMap<Vec<(Name, i64)>, Op> = FxHashMap::default();
@@ -72,11 +77,20 @@ fn coverage(graph: &Checked<'_>, nodes: &FxHashMap<Name, Op>, orders: &[Op], rep
             if let Some(first) = ordered.insert(op, order) {
                 let again = if first == order { "twice" } else { "in two orders" };
                 reporter
-                    .error(module.op_loc(order), format!("node '{}' stands {again}, but runs once", text(op)))
+                    .error(
+                        module.op_loc(order),
+                        format!("node '{}' stands {again}, but runs once", text(op)),
+                    )
                     .note(module.op_loc(op), "the node is here");
             } else if place_of(graph, op).is_some_and(|there| there != place) {
                 reporter
-                    .error(module.op_loc(order), format!("node '{}' is in the order of {shown}, but does not run there", text(op)))
+                    .error(
+                        module.op_loc(order),
+                        format!(
+                            "node '{}' is in the order of {shown}, but does not run there",
+                            text(op)
+                        ),
+                    )
                     .note(module.op_loc(op), "the node is here");
             }
         }
@@ -89,7 +103,9 @@ fn coverage(graph: &Checked<'_>, nodes: &FxHashMap<Name, Op>, orders: &[Op], rep
             && let Some(order) = slices.get(&at)
         {
             let message = format!("node '{}' is not in the order of its slice", text(op));
-            reporter.error(module.op_loc(op), message).note(module.op_loc(*order), "the order is here");
+            reporter
+                .error(module.op_loc(op), message)
+                .note(module.op_loc(*order), "the order is here");
         }
     }
 }
@@ -100,10 +116,17 @@ fn place_of(graph: &Checked<'_>, op: Op) -> Option<Home> {
     Some(graph.dist(value).place(graph.ctx()))
 }
 
-fn acyclic(graph: &Checked<'_>, nodes: &FxHashMap<Name, Op>, orders: &[Op], reporter: &mut Reporter<'_>) {
+fn acyclic(
+    graph: &Checked<'_>,
+    nodes: &FxHashMap<Name, Op>,
+    orders: &[Op],
+    reporter: &mut Reporter<'_>,
+) {
     let module = graph.module;
-    let mut all: DiGraph<Op, Because, u32> = DiGraph::with_capacity(graph.ops.len(), 4 * graph.ops.len());
-    let index: FxHashMap<Op, NodeIndex> = graph.ops.iter().map(|op| (*op, all.add_node(*op))).collect();
+    let mut all: DiGraph<Op, Because, u32> =
+        DiGraph::with_capacity(graph.ops.len(), 4 * graph.ops.len());
+    let index: FxHashMap<Op, NodeIndex> =
+        graph.ops.iter().map(|op| (*op, all.add_node(*op))).collect();
     for &op in &graph.ops {
         for value in module.operands(op) {
             if let Some(from) = module.defining_op(value).and_then(|def| index.get(&def)) {
@@ -172,7 +195,10 @@ fn report_cycle(
         let (loc, why) = match because {
             Some(Because::Order(order)) => {
                 let slice = Order(order).slice(module).display(ctx);
-                (module.op_loc(order), format!("{} runs before {} in the order of {slice}", name(at), name(next)))
+                (
+                    module.op_loc(order),
+                    format!("{} runs before {} in the order of {slice}", name(at), name(next)),
+                )
             }
             _ => (module.op_loc(all[next]), format!("{} uses what {} makes", name(next), name(at))),
         };
