@@ -144,7 +144,8 @@ mod tests {
     fn ten_thousand_nested_annotations_are_inlined() {
         let depth = 10_000;
         let mut text = String::from("func.func @f(%x: i32) {\n");
-        (0..depth).for_each(|i| text.push_str(&format!("strategy.annotate {{T{} = {i}}} {{\n", i % 3)));
+        (0..depth)
+            .for_each(|i| text.push_str(&format!("strategy.annotate {{T{} = {i}}} {{\n", i % 3)));
         text.push_str("\"builtin.unrealized_conversion_cast\"(%x) : (i32) -> f32\n");
         (0..depth).for_each(|_| text.push_str("strategy.yield\n}\n"));
         text.push_str("func.return\n}\n");

@@ -252,7 +252,11 @@ mod tests {
         let line = |loc: piper_ir::Loc| loc.file_position(&ctx).map_or(0, |(_, line, _)| line);
         match result {
             Ok(count) => {
-                assert!(piper_ir::verify::verify(&module, &mut reporter), "{:?}", reporter.diagnostics());
+                assert!(
+                    piper_ir::verify::verify(&module, &mut reporter),
+                    "{:?}",
+                    reporter.diagnostics()
+                );
                 Ok((module, count))
             }
             Err(_) => {
@@ -305,7 +309,10 @@ func.func @loss(%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
         let (module, count) = inlined(&text).expect("inlines");
         let printed = print_module(&module, PrintOptions::default());
         assert_eq!(count, 2);
-        assert!(printed.contains("func.func @block") && printed.contains("func.func private @gelu"), "{printed}");
+        assert!(
+            printed.contains("func.func @block") && printed.contains("func.func private @gelu"),
+            "{printed}"
+        );
     }
 
     #[test]

@@ -30,8 +30,8 @@ fn read(text: &str) -> Module {
     let ctx = Arc::new(Context::new(piper_dialects::all()));
     let source = SourceFile::new("t.pir", text);
     let mut reporter = Reporter::new(&ctx);
-    let module = parse_module(&ctx, &source, &mut reporter)
-        .filter(|module| verify(module, &mut reporter));
+    let module =
+        parse_module(&ctx, &source, &mut reporter).filter(|module| verify(module, &mut reporter));
     module.unwrap_or_else(|| panic!("{}\n{text}", messages(&ctx, reporter.diagnostics())))
 }
 
@@ -53,7 +53,9 @@ fn expand(text: &str) -> Result<String, String> {
 
 /// A function of `stages` stages on lines 2 to 2 + 4 stages, batch 16, and a plan whose directives begin on line 6 + 4 stages.
 fn model(mesh: &str, stages: u32, directives: &str) -> String {
-    let mut text = format!("strategy.mesh @m <[{mesh}]>\nfunc.func @loss(%x: tensor<16x4xf32> {{role = \"data\", batch_dim = 0}}) -> tensor<16x4xf32> {{\n");
+    let mut text = format!(
+        "strategy.mesh @m <[{mesh}]>\nfunc.func @loss(%x: tensor<16x4xf32> {{role = \"data\", batch_dim = 0}}) -> tensor<16x4xf32> {{\n"
+    );
     let mut value = "x".to_owned();
     for s in 0..stages {
         text.push_str(&format!(
@@ -143,7 +145,8 @@ fn every_schedule_expands_and_checks() {
         let directive = format!(
             "strategy.pipeline over \"pp\" stages = \"PP\" schedule = \"{schedule}\" microbatches = {microbatches}"
         );
-        let plan = expand(&model(mesh, stages, &directive)).unwrap_or_else(|e| panic!("{schedule}: {e}"));
+        let plan =
+            expand(&model(mesh, stages, &directive)).unwrap_or_else(|e| panic!("{schedule}: {e}"));
         let count = |name: &str| plan.matches(&format!("strategy.{name} ")).count();
         assert_eq!(count("place"), stages as usize, "{schedule}");
         let rows = plan.lines().filter(|line| line.contains("strategy.order"));
@@ -161,7 +164,9 @@ fn wrong(text: &str) -> String {
 #[test]
 fn a_pipeline_needs_stages_that_fit() {
     let pipeline = |stages: &str, schedule: &str, microbatches: u32| {
-        format!("strategy.pipeline over \"pp\" stages = \"{stages}\" schedule = \"{schedule}\" microbatches = {microbatches}")
+        format!(
+            "strategy.pipeline over \"pp\" stages = \"{stages}\" schedule = \"{schedule}\" microbatches = {microbatches}"
+        )
     };
     assert_eq!(
         wrong(&model(PP2, 2, &pipeline("PPP", "1f1b", 4))),
@@ -180,7 +185,11 @@ fn a_pipeline_needs_stages_that_fit() {
         "14: 5 microbatches do not divide the batch of 16 (dimension 0 of '%x')\n  note 2: the batch dimension is declared here\n  hint: use 4 microbatches, or a batch that is a multiple of 5"
     );
     assert_eq!(
-        wrong(&model(PP2, 2, &format!("{}\nstrategy.replicate over \"dp\"", pipeline("PP", "1f1b", 16)))),
+        wrong(&model(
+            PP2,
+            2,
+            &format!("{}\nstrategy.replicate over \"dp\"", pipeline("PP", "1f1b", 16))
+        )),
         "14: 16 microbatches on 2 replicas do not divide the batch of 16 (dimension 0 of '%x')\n  note 2: the batch dimension is declared here\n  hint: use 8 microbatches, or a batch that is a multiple of 32"
     );
     let gap = model(PP2, 2, &pipeline("PP", "1f1b", 4)).replace("{PP = 1}", "{PP = 2}");
@@ -197,25 +206,38 @@ fn a_pipeline_needs_stages_that_fit() {
 
 #[test]
 fn an_axis_serves_one_purpose() {
-    let pipeline = "strategy.pipeline over \"pp\" stages = \"PP\" schedule = \"1f1b\" microbatches = 4";
+    let pipeline =
+        "strategy.pipeline over \"pp\" stages = \"PP\" schedule = \"1f1b\" microbatches = 4";
     assert_eq!(
         wrong(&model(PP2, 2, &format!("{pipeline}\nstrategy.zero over \"pp\" stage = 1"))),
         "15: 'strategy.zero' takes axis \"pp\", which 'strategy.pipeline' already uses\n  note 14: 'strategy.pipeline' stands here\n  hint: not used yet: \"dp\""
     );
     assert_eq!(
-        wrong(&model(PP2, 2, "strategy.place {PP = *} on {pp = 0}\nstrategy.replicate over \"pp\"")),
+        wrong(&model(
+            PP2,
+            2,
+            "strategy.place {PP = *} on {pp = 0}\nstrategy.replicate over \"pp\""
+        )),
         "15: 'strategy.replicate' takes axis \"pp\", which 'strategy.place' already uses\n  note 14: 'strategy.place' stands here\n  hint: not used yet: \"dp\""
     );
     assert_eq!(
-        wrong(&model(PP2, 2, "strategy.optimizer sgd <lr = 0.1>\nstrategy.optimizer sgd <lr = 0.2>")),
+        wrong(&model(
+            PP2,
+            2,
+            "strategy.optimizer sgd <lr = 0.1>\nstrategy.optimizer sgd <lr = 0.2>"
+        )),
         "15: a plan updates the parameters once\n  note 14: already done here"
     );
 }
 
 #[test]
 fn every_operation_has_one_place() {
-    let untagged = model(PP2, 2, "strategy.pipeline over \"pp\" stages = \"PP\" schedule = \"1f1b\" microbatches = 4")
-        .replace("func.return %1", "%z = nn.gelu %1 : tensor<16x4xf32>\n  func.return %z");
+    let untagged = model(
+        PP2,
+        2,
+        "strategy.pipeline over \"pp\" stages = \"PP\" schedule = \"1f1b\" microbatches = 4",
+    )
+    .replace("func.return %1", "%z = nn.gelu %1 : tensor<16x4xf32>\n  func.return %z");
     assert_eq!(
         wrong(&untagged),
         "11: 'nn.gelu' has no place: it has no tags\n  note 15: operations are placed from here on\n  hint: put it into the strategy.annotate of a stage, or place its tags"
@@ -229,11 +251,19 @@ fn every_operation_has_one_place() {
         "14: no operation is tagged \"EP\"\n  hint: did you mean \"PP\"?"
     );
     assert_eq!(
-        wrong(&model(PP2, 2, "strategy.place {PP = 0} on {pp = 0}\nstrategy.place {PP = *} on {pp = 1}")),
+        wrong(&model(
+            PP2,
+            2,
+            "strategy.place {PP = 0} on {pp = 0}\nstrategy.place {PP = *} on {pp = 1}"
+        )),
         "4: this operation is placed twice, on different devices\n  note 14: once here\n  note 15: and again here"
     );
     assert_eq!(
-        wrong(&model(PP2, 2, "strategy.place {PP = 0} on {pp = 0}\nstrategy.place {PP = 1} on {pp = 1}")),
+        wrong(&model(
+            PP2,
+            2,
+            "strategy.place {PP = 0} on {pp = 0}\nstrategy.place {PP = 1} on {pp = 1}"
+        )),
         "14: nothing says in which order {pp = 0}, {pp = 1} and other ranks run their stages\n  hint: add a strategy.order for each, or use strategy.pipeline"
     );
 }
@@ -282,13 +312,20 @@ fn orders_are_complete_and_free_of_deadlock() {
     for (first, second, expected) in cases {
         assert_eq!(wrong(&ordered(first, second)), expected, "{first} / {second}");
     }
-    let missing = ordered("0F0 0F1 0B0 0B1", "").replace("\nstrategy.order stages = \"PP\" on {pp = 1} \"\"", "");
+    let missing = ordered("0F0 0F1 0B0 0B1", "")
+        .replace("\nstrategy.order stages = \"PP\" on {pp = 1} \"\"", "");
     assert_eq!(
         wrong(&missing),
         "17: there is no order for {pp = 1}\n  note 16: which is given work here\n  hint: add strategy.order stages = \"PP\" on {pp = 1} \"...\""
     );
-    let twice = ordered("0F0 0F1 0B0 0B1", "1F0 1B0 1F1 1B1").replace("order stages = \"PP\" on {pp = 1}", "order stages = \"PP\" on {dp = 1}");
-    assert!(wrong(&twice).starts_with("18: 'strategy.order'") || wrong(&twice).starts_with("18: a second order"), "{}", wrong(&twice));
+    let twice = ordered("0F0 0F1 0B0 0B1", "1F0 1B0 1F1 1B1")
+        .replace("order stages = \"PP\" on {pp = 1}", "order stages = \"PP\" on {dp = 1}");
+    assert!(
+        wrong(&twice).starts_with("18: 'strategy.order'")
+            || wrong(&twice).starts_with("18: a second order"),
+        "{}",
+        wrong(&twice)
+    );
 }
 
 #[test]
