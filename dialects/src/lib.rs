@@ -3,11 +3,20 @@
 #![forbid(unsafe_code)]
 
 pub mod dag;
+pub mod device;
 pub mod func;
+pub mod kernel;
 pub mod nn;
 pub mod strategy;
 
 /// All dialects, for a context that knows everything.
 pub fn all() -> Vec<piper_ir::Dialect> {
-    vec![dag::dialect(), func::dialect(), nn::dialect(), strategy::dialect()]
+    vec![
+        dag::dialect(),
+        device::dialect(),
+        func::dialect(),
+        kernel::dialect(),
+        nn::dialect(),
+        strategy::dialect(),
+    ]
 }

@@ -1,0 +1,30 @@
+//! The device level: what each device class runs, in the order in which it issues it.
+//!
+//! A `device.plan` holds declarations (communicators, inputs, outputs, states, scalars, kernels) and one `device.program` for
+//! each class of devices; it is the text of a compiled plan. A program declares its buffers (ranges of one arena) and then
+//! lists instructions; the stream is an attribute of each, and `device.record` and `device.wait` order streams. Buffers are
+//! flat (`memref<4096xf32>`): what shape their elements have matters to kernels alone.
+//!
+//! The order of the text is the order of issue. Communication that meets at another device appears there at the same place
+//! of one global order, which is why nothing can wait in a circle.
+
+mod accesses;
+mod kernels;
+mod ops;
+mod verify;
+
+pub use accesses::{Access, Mode, accesses, base_buffer, is_instruction};
+pub use kernels::{BuiltinKernel, Parameter};
+pub use ops::*;
+
+use piper_ir::Dialect;
+
+/// The dialect.
+pub fn dialect() -> Dialect {
+    Dialect {
+        name: "device",
+        doc: "Programs of device classes: buffers, launches, communication and events, in issue order.",
+        ops: op_defs(),
+        ..Dialect::default()
+    }
+}

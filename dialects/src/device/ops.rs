@@ -1,0 +1,222 @@
+//! The operations of the device level.
+
+use piper_ir::AttrConstraint as A;
+use piper_ir::TypeConstraint as T;
+use piper_ir::{TypeData, dialect_ops};
+
+use super::{kernels, verify};
+
+/// A range of an arena seen as elements of one type.
+const BUFFER: T = T::Pred("a flat buffer such as memref<128xf32>", |ctx, ty| {
+    matches!(ty.data(ctx), TypeData::MemRef { shape, layout: None, space: None, .. } if shape.len() == 1)
+});
+/// Coordinates on some axes of the mesh.
+const COORDS: A = A::Pred("coordinates such as {pp = 1}", |ctx, attr| {
+    attr.as_dict(ctx).is_some_and(|entries| entries.iter().all(|(_, at)| at.as_int(ctx).is_some_and(|c| c >= 0)))
+});
+/// A number that is not negative.
+const COUNT: A = A::Pred("an integer, 0 or more", |ctx, attr| attr.as_int(ctx).is_some_and(|n| n >= 0));
+
+dialect_ops! {
+    /// A compiled step: programs for all devices of a mesh and the declarations they share.
+    ///
+    /// `graph` is the `dag.graph` it was made from, if it is still there.
+    Plan = "device.plan" {
+        attrs: { name: one(A::Str), mesh: one(A::Symbol), graph: optional(A::Symbol) },
+        regions: { body: one },
+        traits: [SymbolTable, IsolatedFromAbove, SingleBlock, NoTerminator],
+        format: "$name (`of` $graph^)? `on` $mesh attr-dict-with-keyword $body",
+        verify: verify::plan,
+    }
+
+    /// A communicator: the group of a device, in order, each member as coordinates that replace the device's own.
+    ///
+    /// `device.comm @dp members [{dp = 0}, {dp = 1}]`. Without members it carries point-to-point transfers only.
+    Comm = "device.comm" {
+        attrs: { sym_name: one(A::Str), members: one(A::Array) },
+        traits: [Symbol],
+        format: "$sym_name `members` $members attr-dict",
+    }
+
+    /// A tensor that the data source supplies each step, in its global shape; dimension 0 is the batch.
+    Input = "device.input" {
+        attrs: { name: one(A::Str), tensor: one(A::Type) },
+        format: "$name `:` $tensor attr-dict",
+    }
+
+    /// Something a step reports: a number (the sum of its parts), or with a type a logical tensor put together from its homes.
+    Output = "device.output" {
+        attrs: { name: one(A::Str), tensor: optional(A::Type) },
+        format: "$name (`:` $tensor^)? attr-dict",
+    }
+
+    /// A logical tensor that persists between steps, with its initial values (`#nn.init<...>` or a number).
+    State = "device.state" {
+        attrs: { name: one(A::Str), tensor: one(A::Type), init: one(A::Any) },
+        format: "$name `:` $tensor `init` $init attr-dict",
+    }
+
+    /// A number that is computed anew each step: `"step"` (counted from 1), a constant, or a learning-rate schedule.
+    Scalar = "device.scalar" {
+        attrs: { name: one(A::Str), source: one(A::Any) },
+        format: "$name `is` $source attr-dict",
+    }
+
+    /// A kernel that is not a function of the model: one of the built-in set, for certain sizes and with certain constants.
+    ///
+    /// `device.kernel @adamw_128xf32 adamw {beta1 = 0.9, ...} : (memref<128xf32>, ...) -> ()`. The signature has what it reads,
+    /// then what it updates, and as results what it writes.
+    Kernel = "device.kernel" {
+        attrs: { sym_name: one(A::Str), kernel: one(A::Enum(kernels::NAMES)), hyper: one(A::Dict), signature: one(A::Type) },
+        traits: [Symbol],
+        format: "$sym_name $kernel $hyper `:` $signature attr-dict",
+        verify: verify::kernel,
+    }
+
+    /// What the devices of a slice run. Axes not named are free: all devices along them run the same program.
+    Program = "device.program" {
+        attrs: { sym_name: one(A::Str), slice: one(COORDS), streams: one(A::Array), arena_bytes: optional(COUNT) },
+        regions: { body: one },
+        traits: [Symbol, IsolatedFromAbove, SingleBlock, NoTerminator],
+        format: "$sym_name `for` $slice `streams` $streams (`arena` $arena_bytes^)? attr-dict-with-keyword $body",
+        verify: verify::program,
+    }
+
+    /// A range of the arena. `at` is its first byte, once planned; `persistent` buffers keep their contents between steps.
+    Buffer = "device.buffer" {
+        results: { buffer: one(BUFFER) },
+        attrs: { name: one(A::Str), persistent: optional(A::Unit), offset: optional(COUNT) },
+        format: "$name `:` type($buffer) (`persistent` $persistent^)? (`at` $offset^)? attr-dict",
+    }
+
+    /// A part of a buffer, from an element on. The element type is the same.
+    View = "device.view" {
+        operands: { base: one(BUFFER) },
+        results: { view: one(BUFFER) },
+        attrs: { name: one(A::Str), start: one(COUNT) },
+        format: "$name `of` $base `:` type($view) `from` $start attr-dict",
+        verify: verify::view,
+    }
+
+    /// Says that a buffer holds elements of a state (or of an output): `len` elements that begin at element `bucket` of a bucket.
+    ///
+    /// The bucket is the buffer itself, or, with `shard`, the buffers of all members of a communicator one after the other.
+    /// `start` (with `strides` by coordinate) is the first tensor element, 0 if not given; `count` runs are `step` elements
+    /// apart in the tensor.
+    Home = "device.home" {
+        operands: { buffer: one(BUFFER) },
+        attrs: {
+            tensor: one(A::Str), bucket: one(COUNT), len: one(COUNT), shard: optional(A::Symbol), output: optional(A::Unit),
+            start: optional(COUNT), strides: optional(COORDS), step: optional(COUNT), count: optional(COUNT),
+        },
+        format: "$buffer `of` (`output` $output^)? $tensor `bucket` $bucket `len` $len (`shard` $shard^)? attr-dict",
+    }
+
+    /// Runs a function of the model, or a `device.kernel`, over whole buffers.
+    ///
+    /// The parameters of the kernel are what it reads, then what it updates (reads and writes), then what it writes (every
+    /// element, none read before). A function reads its arguments and writes its results.
+    Launch = "device.launch" {
+        operands: { reads: many(BUFFER), updates: many(BUFFER), writes: many(BUFFER) },
+        attrs: { callee: one(A::Symbol), scalars: optional(A::Array), stream: one(A::Str), name: optional(A::Str) },
+        format: "$callee (`reads` `(` $reads^ `)`)? (`updates` `(` $updates^ `)`)? (`writes` `(` $writes^ `)`)? (`scalars` $scalars^)? `on` $stream (`name` $name^)? attr-dict",
+        verify: verify::launch,
+    }
+
+    /// Sends a buffer to the device whose coordinate is this one's with `peer` put in. `tag` identifies the value.
+    ///
+    /// Sends and receives pair by position on each channel (communicator, sender, receiver); the tag is never transmitted.
+    Send = "device.send" {
+        operands: { buffer: one(BUFFER) },
+        attrs: { peer: one(COORDS), comm: one(A::Symbol), tag: optional(COUNT), stream: one(A::Str), name: optional(A::Str) },
+        format: "$buffer `to` $peer `over` $comm (`tag` $tag^)? `on` $stream (`name` $name^)? attr-dict",
+        verify: verify::instruction,
+    }
+
+    /// Receives into a buffer from the device whose coordinate is this one's with `peer` put in.
+    Recv = "device.recv" {
+        operands: { buffer: one(BUFFER) },
+        attrs: { peer: one(COORDS), comm: one(A::Symbol), tag: optional(COUNT), stream: one(A::Str), name: optional(A::Str) },
+        format: "$buffer `from` $peer `over` $comm (`tag` $tag^)? `on` $stream (`name` $name^)? attr-dict",
+        verify: verify::instruction,
+    }
+
+    /// Sends and receives that start together and end together.
+    Group = "device.group" {
+        attrs: { stream: one(A::Str), name: optional(A::Str) },
+        regions: { body: one },
+        traits: [SingleBlock, NoTerminator],
+        format: "`on` $stream (`name` $name^)? attr-dict-with-keyword $body",
+        verify: verify::group,
+    }
+
+    /// The sum of `src` over the members, on every member in `dst`. Both may be the same buffer.
+    AllReduce = "device.all_reduce" {
+        operands: { src: one(BUFFER), dst: one(BUFFER) },
+        attrs: { comm: one(A::Symbol), stream: one(A::Str), name: optional(A::Str) },
+        format: "$src `to` $dst `over` $comm `on` $stream (`name` $name^)? attr-dict",
+        verify: verify::instruction,
+    }
+
+    /// Member `k` of `n` gets the `k`-th of `n` equal parts of the sum of `src` over the members.
+    ReduceScatter = "device.reduce_scatter" {
+        operands: { src: one(BUFFER), dst: one(BUFFER) },
+        attrs: { comm: one(A::Symbol), stream: one(A::Str), name: optional(A::Str) },
+        format: "$src `to` $dst `over` $comm `on` $stream (`name` $name^)? attr-dict",
+        verify: verify::instruction,
+    }
+
+    /// The members' `src` one after the other, on every member in `dst`.
+    AllGather = "device.all_gather" {
+        operands: { src: one(BUFFER), dst: one(BUFFER) },
+        attrs: { comm: one(A::Symbol), stream: one(A::Str), name: optional(A::Str) },
+        format: "$src `to` $dst `over` $comm `on` $stream (`name` $name^)? attr-dict",
+        verify: verify::instruction,
+    }
+
+    /// Copies the bytes of a buffer to one of equal size.
+    Copy = "device.copy" {
+        operands: { src: one(BUFFER), dst: one(BUFFER) },
+        attrs: { stream: one(A::Str), name: optional(A::Str) },
+        format: "$src `to` $dst `on` $stream (`name` $name^)? attr-dict",
+        verify: verify::instruction,
+    }
+
+    /// Sets every element to a value.
+    Fill = "device.fill" {
+        operands: { dst: one(BUFFER) },
+        attrs: { value: one(A::Number), stream: one(A::Str), name: optional(A::Str) },
+        format: "$dst `with` $value `on` $stream (`name` $name^)? attr-dict",
+        verify: verify::instruction,
+    }
+
+    /// Reads rows of a global input: `rows` of them from `first`, plus the device's coordinates times `strides`.
+    LoadInput = "device.load_input" {
+        operands: { dst: one(BUFFER) },
+        attrs: { input: one(A::Str), rows: one(COUNT), first: one(COUNT), strides: optional(COORDS), stream: one(A::Str), name: optional(A::Str) },
+        format: "$input `rows` $rows `from` $first (`strides` $strides^)? `to` $dst `on` $stream (`name` $name^)? attr-dict",
+        verify: verify::instruction,
+    }
+
+    /// Contributes to an output. `part` (plus the device's coordinates times `strides`) is the place of the contribution among all.
+    StoreOutput = "device.store_output" {
+        operands: { src: one(BUFFER) },
+        attrs: { output: one(A::Str), part: one(COUNT), strides: optional(COORDS), stream: one(A::Str), name: optional(A::Str) },
+        format: "$src `to` $output `part` $part (`strides` $strides^)? `on` $stream (`name` $name^)? attr-dict",
+        verify: verify::instruction,
+    }
+
+    /// Marks a point of a stream. Each event is recorded once.
+    Record = "device.record" {
+        attrs: { event: one(COUNT), stream: one(A::Str) },
+        format: "$event `on` $stream attr-dict",
+        verify: verify::instruction,
+    }
+
+    /// Holds a stream until an event that was recorded before, in order of issue.
+    Wait = "device.wait" {
+        attrs: { event: one(COUNT), stream: one(A::Str) },
+        format: "$event `on` $stream attr-dict",
+        verify: verify::instruction,
+    }
+}

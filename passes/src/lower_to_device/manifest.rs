@@ -1,0 +1,190 @@
+//! What the runtime has to know of states, inputs and outputs: logical tensors, and which elements of them a buffer holds.
+//!
+//! A flat bucket (ZeRO) is no logical tensor; its `dag.state` names the parameters in it and their offsets, so each of them
+//! gets a home in the bucket's shard. The optimizer state and the gradient of a bucket are laid out as the bucket is.
+
+use piper_ir::{Attr, Module, Name, Op, OpState, Reporter, Type, Value};
+
+use super::programs::Lowering;
+use super::schedule::Node;
+
+/// A logical tensor in a buffer or bucket.
+struct Piece {
+    tensor: String,
+    /// Its global type.
+    ty: Type,
+    /// First element in the bucket.
+    bucket: i64,
+}
+
+/// What a `dag.state` or `dag.gradient` holds, and what its buffers are parts of.
+struct Layout {
+    pieces: Vec<Piece>,
+    /// Axes over which the bucket is divided.
+    shard: Vec<Name>,
+}
+
+/// Makes the persistent buffers of all states, with their homes.
+pub(super) fn states(l: &mut Lowering<'_>, reporter: &mut Reporter<'_>) {
+    let body = l.module.only_block(l.graph).expect("a graph has a block");
+    let ops: Vec<Op> = l
+        .module
+        .ops(body)
+        .filter(|op| matches!(l.module.name_text(*op), "dag.parameter" | "dag.state"))
+        .collect();
+    for op in ops {
+        let value = l.module.result(op, 0);
+        let name = text(l.module, op, "name");
+        let layout = match layout(l, value, &name, op) {
+            Ok(layout) => layout,
+            Err(why) => {
+                reporter.error(l.module.op_loc(op), format!("state \"{name}\": {why}"));
+                continue;
+            }
+        };
+        let init = l.module.attr_by(op, "init").expect("declared");
+        // Flat copies of parameters begin as these do, which are declared with their own initial values.
+        if init.as_dict(&l.ctx).is_none() {
+            for piece in &layout.pieces {
+                declare_state(l, piece, init, op);
+            }
+        }
+        let classes = l.topology.kept(l.module, value).classes.clone();
+        let shard = (!layout.shard.is_empty()).then(|| l.comm(&layout.shard));
+        for &class in classes.iter() {
+            let buffer = l.new_buffer(value, class, Some(&name));
+            for piece in &layout.pieces {
+                home(l, class, buffer, piece, shard, false, op);
+            }
+        }
+    }
+}
+
+fn text(module: &Module, op: Op, attr: &str) -> String {
+    module.attr_by(op, attr).and_then(|a| a.as_str(module.ctx())).unwrap_or("").to_owned()
+}
+
+/// How the tensors that a value stands for lie in it.
+fn layout(l: &Lowering<'_>, value: Value, name: &str, op: Op) -> Result<Layout, String> {
+    let dist = &l.topology.kept(l.module, value).dist;
+    if dist.dims.iter().skip(1).any(|axes| !axes.is_empty()) {
+        return Err("shards of an inner dimension have no place in the manifest yet".to_owned());
+    }
+    let shard = dist.dims.first().cloned().unwrap_or_default();
+    let whole = |tensor: &str| Piece { tensor: tensor.to_owned(), ty: dist.tensor, bucket: 0 };
+    let Some((bucket, suffix)) = bucket_of(l, value, op) else {
+        return Ok(Layout { pieces: vec![whole(name)], shard });
+    };
+    let entries = l.module.attr_by(bucket, "init").and_then(|init| init.as_dict(&l.ctx)).unwrap_or(&[]);
+    let mut pieces = Vec::new();
+    for (parameter, offset) in entries {
+        let parameter = parameter.text(&l.ctx);
+        let Some(ty) = parameter_type(l, parameter) else {
+            return Err(format!("it is a copy of \"{parameter}\", but there is no such parameter"));
+        };
+        let tensor = match &suffix {
+            Some(suffix) => format!("{parameter}.{suffix}"),
+            None => parameter.to_owned(),
+        };
+        pieces.push(Piece { tensor, ty, bucket: offset.as_int(&l.ctx).unwrap_or(0) });
+    }
+    pieces.sort_by_key(|piece| piece.bucket);
+    Ok(Layout { pieces, shard })
+}
+
+/// The bucket's state whose layout a value has, with what is added to the parameters' names (nothing for the parameters
+/// themselves, `m` for a state called `bucket0.m`).
+fn bucket_of(l: &Lowering<'_>, value: Value, op: Op) -> Option<(Op, Option<String>)> {
+    let is_bucket =
+        |op: Op| l.module.attr_by(op, "init").is_some_and(|init| init.as_dict(&l.ctx).is_some());
+    if is_bucket(op) {
+        return Some((op, None));
+    }
+    let update = l.module.uses(value).find(|used| l.module.name_text(used.op) == "dag.update")?;
+    let master = l.module.defining_op(l.module.operand(update.op, 0)).filter(|def| is_bucket(*def))?;
+    if update.index == 1 {
+        return Some((master, None));
+    }
+    let name = text(l.module, op, "name");
+    Some((master, Some(name.rsplit('.').next().unwrap_or("state").to_owned())))
+}
+
+fn parameter_type(l: &Lowering<'_>, name: &str) -> Option<Type> {
+    let body = l.module.only_block(l.graph)?;
+    let found = l
+        .module
+        .ops(body)
+        .find(|op| l.module.name_text(*op) == "dag.parameter" && text(l.module, *op, "name") == name)?;
+    Some(l.topology.kept(l.module, l.module.result(found, 0)).dist.tensor)
+}
+
+fn declare_state(l: &mut Lowering<'_>, piece: &Piece, init: Attr, op: Op) {
+    if !l.declared.insert(("state", piece.tensor.clone())) {
+        return;
+    }
+    let state = OpState::new(l.ctx.op_name("device.state"), l.module.op_loc(op))
+        .attr(&l.ctx, "name", l.ctx.str_attr(&piece.tensor))
+        .attr(&l.ctx, "tensor", l.ctx.type_attr(piece.ty))
+        .attr(&l.ctx, "init", init);
+    l.declare_shared(state);
+}
+
+fn home(l: &mut Lowering<'_>, class: u32, buffer: Value, piece: &Piece, shard: Option<Attr>, output: bool, op: Op) {
+    let len = piece.ty.num_elements(&l.ctx).unwrap_or(0) as i64;
+    let mut state = OpState::new(l.ctx.op_name("device.home"), l.module.op_loc(op))
+        .operands([buffer])
+        .attr(&l.ctx, "tensor", l.ctx.str_attr(&piece.tensor))
+        .attr(&l.ctx, "bucket", l.ctx.int_attr(piece.bucket))
+        .attr(&l.ctx, "len", l.ctx.int_attr(len))
+        .attr_if(&l.ctx, "shard", shard);
+    if output {
+        state = state.attr(&l.ctx, "output", l.ctx.unit());
+    }
+    l.declare_in(class, state);
+}
+
+/// Declares an input.
+pub(super) fn input(l: &mut Lowering<'_>, name: &str, tensor: Type) {
+    if l.declared.insert(("input", name.to_owned())) {
+        let state = OpState::new(l.ctx.op_name("device.input"), l.module.op_loc(l.graph))
+            .attr(&l.ctx, "name", l.ctx.str_attr(name))
+            .attr(&l.ctx, "tensor", l.ctx.type_attr(tensor));
+        l.declare_shared(state);
+    }
+}
+
+/// Declares an output that is a number.
+pub(super) fn number(l: &mut Lowering<'_>, name: &str) {
+    if l.declared.insert(("output", name.to_owned())) {
+        let state = OpState::new(l.ctx.op_name("device.output"), l.module.op_loc(l.graph))
+            .attr(&l.ctx, "name", l.ctx.str_attr(name));
+        l.declare_shared(state);
+    }
+}
+
+/// Reports a complete gradient as `grad.NAME`, that of a bucket as those of the parameters in it.
+pub(super) fn probe(l: &mut Lowering<'_>, node: &Node, class: u32, reporter: &mut Reporter<'_>) {
+    let value = l.module.result(node.op, 0);
+    let name = text(l.module, node.op, "name");
+    let layout = match layout(l, value, &name, node.op) {
+        Ok(layout) => layout,
+        Err(why) => {
+            reporter.error(l.module.op_loc(node.op), format!("gradient \"{name}\": {why}"));
+            return;
+        }
+    };
+    let buffer = l.read(value, class, node);
+    let shard = (!layout.shard.is_empty()).then(|| l.comm(&layout.shard));
+    for piece in layout.pieces {
+        let piece = Piece { tensor: format!("grad.{}", piece.tensor), ..piece };
+        if l.declared.insert(("output", piece.tensor.clone())) {
+            let state = OpState::new(l.ctx.op_name("device.output"), l.module.op_loc(node.op))
+                .attr(&l.ctx, "name", l.ctx.str_attr(&piece.tensor))
+                .attr(&l.ctx, "tensor", l.ctx.type_attr(piece.ty));
+            l.declare_shared(state);
+        }
+        home(l, class, buffer, &piece, shard, true, node.op);
+        let attrs = [("output", l.ctx.str_attr(&piece.tensor)), ("part", l.ctx.int_attr(0))];
+        l.instruction(class, node, "device.store_output", &[buffer], &attrs, &piece.tensor);
+    }
+}

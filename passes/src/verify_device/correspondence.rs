@@ -1,0 +1,210 @@
+//! That programs are the graph they came from.
+//!
+//! Every instruction says which operation it was made from (`origin`: its place in the graph). On each class of its home a node
+//! has instructions, a compute node and each side of a transfer exactly one; and where a node uses what another one makes, the
+//! other's last instruction is complete before its first one starts: by the order of its stream and the events between streams.
+
+use piper_dialects::dag::{Compute, Dist, Home, MICROBATCH};
+use piper_dialects::device::{self, Program};
+use piper_ir::{Attr, Context, Module, Name, Op, Reporter, Value};
+use rustc_hash::FxHashMap;
+
+use crate::emit_plan::Emitted;
+use crate::lower_to_device::ORIGIN;
+use crate::memory_plan::sync::{Clocks, event_number};
+
+/// No instruction.
+const NONE: u32 = u32::MAX;
+
+/// First and last instruction of a node in a program, and how many there are.
+#[derive(Clone, Copy)]
+struct Span {
+    first: u32,
+    last: u32,
+    count: u32,
+}
+
+/// Checks the correspondence if the graph is there; whether nothing is wrong.
+pub(super) fn check(module: &Module, device_plan: Op, emitted: &Emitted, reporter: &mut Reporter<'_>) -> bool {
+    let ctx = module.ctx();
+    let graph = device::Plan(device_plan).graph(module).and_then(|g| g.as_symbol(ctx));
+    let graph = graph.and_then(|name| module.lookup_nearest(device_plan, name.text(ctx)));
+    let Some(graph) = graph.filter(|g| module.name_text(*g) == "dag.graph") else { return true };
+    let errors = reporter.error_count();
+    let body = module.only_block(graph).expect("a graph has a block");
+    let nodes: Vec<Op> = module.ops(body).collect();
+    let index: FxHashMap<Op, u32> = nodes.iter().copied().zip(0..).collect();
+    let mut slices: FxHashMap<Name, Vec<Vec<(Name, i64)>>> = FxHashMap::default();
+    if let Some(block) = module.parent_block(graph) {
+        for op in module.ops(block).filter(|op| module.name_text(*op) == "strategy.group") {
+            let all = module.attr_by(op, "slices").and_then(|s| s.as_array(ctx)).unwrap_or(&[]);
+            if let Some(name) = module.symbol_name(op) {
+                slices.insert(ctx.name(name), all.iter().filter_map(|s| coords(ctx, *s)).collect());
+            }
+        }
+    }
+    for (program, instructions) in emitted.programs.iter().zip(&emitted.instructions) {
+        let here = coords(ctx, Program(*program).slice(module)).unwrap_or_default();
+        let checker = Checker { module, program: *program, instructions, here, slices: &slices, index: &index };
+        checker.check(&nodes, reporter);
+        if reporter.error_count() > errors + 20 {
+            break;
+        }
+    }
+    reporter.error_count() == errors
+}
+
+fn coords(ctx: &Context, attr: Attr) -> Option<Vec<(Name, i64)>> {
+    attr.as_dict(ctx)?.iter().map(|(axis, at)| Some((*axis, at.as_int(ctx)?))).collect()
+}
+
+struct Checker<'m> {
+    module: &'m Module,
+    program: Op,
+    instructions: &'m [Op],
+    here: Vec<(Name, i64)>,
+    slices: &'m FxHashMap<Name, Vec<Vec<(Name, i64)>>>,
+    index: &'m FxHashMap<Op, u32>,
+}
+
+impl Checker<'_> {
+    fn check(&self, nodes: &[Op], reporter: &mut Reporter<'_>) {
+        let (module, ctx) = (self.module, self.module.ctx());
+        let mut spans: Vec<Span> = vec![Span { first: NONE, last: NONE, count: 0 }; nodes.len()];
+        let origin = ctx.name(ORIGIN);
+        for (at, op) in self.instructions.iter().enumerate() {
+            let from = module.attr(*op, origin).and_then(|o| o.as_int(ctx)).and_then(|o| usize::try_from(o).ok());
+            let Some(span) = from.and_then(|from| spans.get_mut(from)) else { continue };
+            if span.count == 0 {
+                span.first = at as u32;
+            }
+            span.last = at as u32;
+            span.count += 1;
+        }
+        let after = self.clocks();
+        for (at, &op) in nodes.iter().enumerate() {
+            self.count(op, spans[at], reporter);
+            if spans[at].count == 0 {
+                continue;
+            }
+            let mut makers = Vec::new();
+            module.operands(op).for_each(|v| self.makers(v, &mut makers));
+            for maker in makers {
+                let made = spans[maker as usize];
+                // What another device makes arrives by a transfer, which is a node of its own. An output is stored part by
+                // part, each after its own maker, and dataflow is the business of the seal.
+                let by_part = matches!(module.name_text(op), "dag.output" | "dag.pack" | "dag.gradient");
+                if made.count > 0 && !by_part && !self.precedes(&after, made.last, spans[at].first) {
+                    let name = module.symbol_name(self.program).unwrap_or("");
+                    let message = format!("in '@{name}' {} does not wait for {}, whose result it uses", self.describe(op), self.describe(nodes[maker as usize]));
+                    reporter
+                        .error(module.op_loc(op), message)
+                        .note(module.op_loc(nodes[maker as usize]), "the value is made here");
+                }
+            }
+        }
+    }
+
+    /// How often a node was lowered here.
+    fn count(&self, op: Op, span: Span, reporter: &mut Reporter<'_>) {
+        let module = self.module;
+        let runs = |value: Value| self.is_home(value);
+        let wanted = match module.name_text(op) {
+            "dag.compute" => {
+                let value = module.results(op).chain(module.operands(op)).next();
+                Some(u32::from(value.is_some_and(runs)))
+            }
+            "dag.transfer" => {
+                Some(u32::from(runs(module.operand(op, 0)) || runs(module.result(op, 0))))
+            }
+            "dag.all_reduce" | "dag.reduce_scatter" | "dag.all_gather" | "dag.sum_squares" | "dag.sum" | "dag.clip_scale" => {
+                Some(u32::from(runs(module.result(op, 0))))
+            }
+            // A sum in place is one launch; one whose operands are both still needed is a copy and a launch.
+            "dag.add" | "dag.update" if runs(module.result(op, 0)) => Some(span.count.max(1)),
+            "dag.input" | "dag.commit" | "dag.gradient" | "dag.output" | "dag.pack" | "dag.unpack" => None,
+            _ => Some(0),
+        };
+        if let Some(wanted) = wanted.filter(|w| *w != span.count) {
+            let name = module.symbol_name(self.program).unwrap_or("");
+            let message = format!(
+                "{} is {} instruction(s) of '@{name}', but should be {wanted}",
+                self.describe(op),
+                span.count
+            );
+            reporter.error(module.op_loc(op), message);
+        }
+    }
+
+    /// Whether a value lives on the devices of this program.
+    fn is_home(&self, value: Value) -> bool {
+        let ctx = self.module.ctx();
+        let Some(dist) = Dist::of(ctx, self.module.ty(value)) else { return false };
+        let agrees = |slice: &[(Name, i64)]| {
+            slice.iter().all(|at| at.0.text(ctx) == MICROBATCH || self.here.contains(at))
+        };
+        match &dist.home {
+            Home::Slice(coords) => agrees(coords),
+            Home::Group(group) => self.slices.get(group).is_some_and(|s| s.iter().any(|c| agrees(c))),
+        }
+    }
+
+    /// The nodes that make a value, through its aliases.
+    fn makers(&self, value: Value, out: &mut Vec<u32>) {
+        let Some(def) = self.module.defining_op(value) else { return };
+        match self.module.name_text(def) {
+            "dag.join" | "dag.project" | "dag.gradient" => {
+                self.module.operands(def).for_each(|v| self.makers(v, out));
+            }
+            "dag.input" | "dag.parameter" | "dag.state" => {}
+            _ => out.extend(self.index.get(&def)),
+        }
+    }
+
+    /// The clock of each instruction's stream right after it.
+    fn clocks(&self) -> Vec<Vec<u32>> {
+        let (module, ctx) = (self.module, self.module.ctx());
+        let names = Program(self.program).streams(module).as_array(ctx).unwrap_or(&[]);
+        let mut clocks = Clocks::new(names.len());
+        let mut recorded: FxHashMap<Option<i64>, usize> = FxHashMap::default();
+        let mut after: Vec<Vec<u32>> = Vec::with_capacity(self.instructions.len());
+        for (at, op) in self.instructions.iter().enumerate() {
+            let stream = self.stream(*op);
+            match module.name_text(*op) {
+                "device.record" => {
+                    recorded.insert(event_number(module, *op), at);
+                }
+                "device.wait" => {
+                    if let Some(&from) = recorded.get(&event_number(module, *op)) {
+                        clocks.join(stream, &after[from]);
+                    }
+                }
+                _ => {}
+            }
+            clocks.issue(stream, at as u32);
+            after.push(clocks.row(stream).to_vec());
+        }
+        after
+    }
+
+    fn stream(&self, op: Op) -> usize {
+        let (module, ctx) = (self.module, self.module.ctx());
+        let names = Program(self.program).streams(module).as_array(ctx).unwrap_or(&[]);
+        let stream = module.attr_by(op, "stream");
+        names.iter().position(|name| Some(*name) == stream).unwrap_or(0)
+    }
+
+    fn precedes(&self, after: &[Vec<u32>], earlier: u32, later: u32) -> bool {
+        let of = self.stream(self.instructions[earlier as usize]);
+        let known = after[later as usize][of];
+        earlier < later && known != NONE && known >= earlier
+    }
+
+    fn describe(&self, op: Op) -> String {
+        let ctx = self.module.ctx();
+        match Compute::cast(self.module, op).and_then(|c| c.node(self.module).as_str(ctx)) {
+            Some(name) => format!("'{name}'"),
+            None => format!("'{}'", self.module.name_text(op)),
+        }
+    }
+}
