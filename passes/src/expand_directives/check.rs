@@ -69,28 +69,28 @@ fn batch(module: &Module, plan: &PlanSpec, reporter: &mut Reporter<'_>) {
     let Some(loc) = split.or(replicas.first().map(|(d, _)| d.loc)) else { return };
     let copies: i64 = replicas.iter().map(|(_, size)| i64::from(*size)).product();
     let grains = i64::from(parts) * copies;
-    for (name, dim, extent, at) in batch_dimensions(module, plan) {
-        if extent % grains == 0 {
-            continue;
-        }
-        let mut what = format!("{parts} microbatches");
-        if copies > 1 {
-            what.push_str(&format!(" on {copies} replicas"));
-        }
-        let fitting = (1..=i64::from(parts)).rev().find(|parts| extent % (parts * copies) == 0);
-        let error = reporter.error(
-            loc,
-            format!("{what} do not divide the batch of {extent} (dimension {dim} of '{name}')"),
-        );
-        error.note(at, "the batch dimension is declared here");
-        if let Some(fitting) = fitting {
-            error.hint(format!(
-                "use {fitting} microbatches, or a batch that is a multiple of {grains}"
-            ));
-        } else {
-            error.hint(format!("use a batch that is a multiple of {grains}"));
-        }
+    // All inputs share the batch: one message says it.
+    let inputs = batch_dimensions(module, plan);
+    let Some((name, dim, extent, at)) =
+        inputs.into_iter().find(|(.., extent, _)| extent % grains != 0)
+    else {
+        return;
+    };
+    let mut what = format!("{parts} microbatches");
+    if copies > 1 {
+        what.push_str(&format!(" on {copies} replicas"));
     }
+    let message =
+        format!("{what} do not divide the batch of {extent} (dimension {dim} of '{name}')");
+    let error = reporter.error(loc, message);
+    if at.file_position(module.ctx()).is_some() {
+        error.note(at, "the batch dimension is declared here");
+    }
+    let multiple = format!("a batch that is a multiple of {grains}");
+    error.hint(match (1..=i64::from(parts)).rev().find(|parts| extent % (parts * copies) == 0) {
+        Some(fitting) => format!("use {fitting} microbatches, or {multiple}"),
+        None => format!("use {multiple}"),
+    });
 }
 
 /// The inputs with a batch dimension: name, dimension, extent, where declared.
