@@ -173,6 +173,11 @@ impl Module {
     /// Copies an operation with its regions; the copy stands in no block. Operands found in `map` are replaced, others kept; `map` gets the
     /// results and block arguments of the copy.
     pub fn clone_op(&mut self, op: Op, map: &mut FxHashMap<Value, Value>) -> Op {
+        // Regions may be nested deeper than the call stack allows.
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || self.clone_here(op, map))
+    }
+
+    fn clone_here(&mut self, op: Op, map: &mut FxHashMap<Value, Value>) -> Op {
         let state = OpState {
             name: self.name(op),
             loc: self.op_loc(op),

@@ -183,6 +183,11 @@ impl Module {
         self.value_names.insert(value, name);
     }
 
+    /// Drops the names values were written with: they are then numbered, whatever the file called them.
+    pub fn forget_value_names(&mut self) {
+        self.value_names.clear();
+    }
+
     /// The operation's regions.
     pub fn regions(&self, op: Op) -> &[Region] {
         let data = &self.ops[op.index()];

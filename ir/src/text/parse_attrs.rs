@@ -68,6 +68,17 @@ impl<'p> Parser<'p> {
         }
     }
 
+    /// Reads a number that no type can follow: `f64` with a point, else `i64`. Anything else is read as an attribute.
+    pub fn parse_plain_number(&mut self) -> ParseResult<Attr> {
+        let token = self.tok;
+        if !matches!(token.kind, TokenKind::Integer | TokenKind::Float | TokenKind::Minus) {
+            return self.parse_attribute();
+        }
+        let digits = if token.kind == TokenKind::Minus { self.lexer.clone().next() } else { token };
+        let ty = if digits.kind == TokenKind::Float { self.ctx.f64() } else { self.ctx.i64() };
+        self.number(Some(ty))
+    }
+
     /// Reads a number with an optional `: type`, or of type `ty`.
     fn number(&mut self, ty: Option<Type>) -> ParseResult<Attr> {
         let ctx = self.ctx;
@@ -207,13 +218,17 @@ impl<'p> Parser<'p> {
         if !self.at(TokenKind::Less) {
             return Err(self.expected("'<'"));
         }
-        let mut depth = 0;
+        let (mut depth, mut integer) = (0, None);
+        let is_dense = &self.source.text[start as usize..end as usize] == "dense";
         let body_end = loop {
             match self.tok.kind {
                 TokenKind::Less | TokenKind::LSquare | TokenKind::LParen => depth += 1,
                 TokenKind::Greater | TokenKind::RSquare | TokenKind::RParen => depth -= 1,
                 TokenKind::Eof | TokenKind::Error(_) => {
                     return Err(self.expected("'>' after the elements"));
+                }
+                TokenKind::Integer if !self.text(self.tok).starts_with("0x") => {
+                    integer.get_or_insert(self.tok.start);
                 }
                 _ => {}
             }
@@ -225,7 +240,25 @@ impl<'p> Parser<'p> {
         let body: Arc<str> = self.source.text[start as usize..body_end as usize].into();
         debug_assert!(end <= body_end);
         self.expect(TokenKind::Colon, "':' and the type of the elements")?;
+        let at = self.tok.start;
         let ty = self.parse_type()?;
+        let (shape, element) = match ty.data(self.ctx) {
+            TypeData::Tensor { shape, element, .. }
+            | TypeData::MemRef { shape, element, .. }
+            | TypeData::Vector { shape, element } => (shape, *element),
+            _ => {
+                let text = ty.display(self.ctx);
+                return Err(self.error_at(at, format!("elements need a shaped type, not {text}")));
+            }
+        };
+        if shape.contains(&crate::DYNAMIC) {
+            let text = ty.display(self.ctx);
+            return Err(self.error_at(at, format!("elements need a static shape, not {text}")));
+        }
+        if let (true, Some(at), TypeData::Float(_)) = (is_dense, integer, element.data(self.ctx)) {
+            return Err(self
+                .error_at(at, "expected floating-point elements, found an integer (write a '.')"));
+        }
         Ok(self.ctx.attr(AttrData::Dense { ty, body }))
     }
 
@@ -274,6 +307,27 @@ impl<'p> Parser<'p> {
         let loc = self.nested(Self::location_body)?;
         self.expect(TokenKind::RParen, "')'")?;
         Ok(loc)
+    }
+
+    /// Reads `loc(...)`; `None` if it is an alias that may still be defined, kept in `undefined_loc`.
+    pub(super) fn parse_optional_forward_location(&mut self) -> ParseResult<Option<Loc>> {
+        let mut after = self.lexer.clone();
+        let (open, alias, close) = (self.after_loc(&mut after), after.next(), after.next());
+        if open
+            && alias.kind == TokenKind::Hash
+            && close.kind == TokenKind::RParen
+            && !self.attr_aliases.contains_key(&self.text(alias)[1..])
+        {
+            self.undefined_loc = Some((&self.text(alias)[1..], alias.start));
+            self.jump(close.end as usize);
+            return Ok(None);
+        }
+        self.parse_location().map(Some)
+    }
+
+    /// Whether `loc`, the next token, is followed by `(`, which is taken from `after`.
+    fn after_loc(&self, after: &mut super::lexer::Lexer<'p>) -> bool {
+        after.next().kind == TokenKind::LParen
     }
 
     fn location_body(&mut self) -> ParseResult<Loc> {
@@ -333,8 +387,10 @@ impl<'p> Parser<'p> {
                 let text = &self.text(token)[1..];
                 match self.attr_aliases.get(text).map(|a| a.data(ctx)) {
                     Some(AttrData::Loc(loc)) => Ok(*loc),
-                    // Location aliases may be defined at the end of the file; what they say is then not known here.
-                    None => Ok(ctx.unknown_loc()),
+                    None => {
+                        Err(self
+                            .error_at(token.start, format!("undefined location alias '#{text}'")))
+                    }
                     Some(_) => {
                         Err(self
                             .error_at(token.start, format!("alias '#{text}' is not a location")))

@@ -8,8 +8,8 @@ use super::ssa_names::OperandName;
 use crate::diag::did_you_mean;
 use crate::opdef::Syntax;
 use crate::{
-    Block, Context, Loc, Module, Op, OpName, OpState, Region, Reporter, SourceFile, Trait, Type,
-    Value,
+    AttrData, Block, Context, Loc, Module, Op, OpName, OpState, Region, Reporter, SourceFile,
+    Trait, Type, Value,
 };
 
 /// Reads a source into a module. What is wrong goes to `reporter`; reading goes on at the next operation after an error,
@@ -54,6 +54,7 @@ impl<'p> Parser<'p> {
     fn top_level(&mut self) {
         let body = self.module.body();
         while !self.at(TokenKind::Eof) {
+            self.operation_start = self.tok.start;
             let parsed = match self.tok.kind {
                 TokenKind::Hash | TokenKind::Bang => self.alias_definition(),
                 TokenKind::MetadataBegin => Err(self.unsupported(
@@ -64,14 +65,26 @@ impl<'p> Parser<'p> {
                 _ => self.operation(body),
             };
             if parsed.is_err() {
-                if self.at(TokenKind::RBrace) {
+                self.synchronise(0);
+                while self.at(TokenKind::RBrace) {
                     self.advance();
+                    self.synchronise(0);
                 }
-                self.synchronise();
             }
         }
         // Failure is already reported.
         let _ = self.finish_names();
+        for (op, alias, offset) in std::mem::take(&mut self.forward_locs) {
+            match self.attr_aliases.get(alias).map(|attr| attr.data(self.ctx)) {
+                Some(AttrData::Loc(loc)) => self.module.set_loc(op, *loc),
+                Some(_) => {
+                    self.error_at(offset, format!("alias '#{alias}' is not a location"));
+                }
+                None => {
+                    self.error_at(offset, format!("location alias '#{alias}' is never defined"));
+                }
+            }
+        }
     }
 
     fn alias_definition(&mut self) -> ParseResult<()> {
@@ -95,17 +108,15 @@ impl<'p> Parser<'p> {
         }
     }
 
-    /// Skips to where the next operation can begin: the first token of a line outside the brackets opened meanwhile, or a closing brace.
-    fn synchronise(&mut self) {
-        let mut depth = 0usize;
+    /// Skips to where the next operation can begin: the first token of a line where `braces` are open, or the brace that
+    /// closes them.
+    fn synchronise(&mut self, braces: u32) {
         loop {
             match self.tok.kind {
                 TokenKind::Eof => return,
-                TokenKind::LBrace => depth += 1,
-                TokenKind::RBrace if depth == 0 => return,
-                TokenKind::RBrace => depth -= 1,
+                TokenKind::RBrace if self.braces <= braces => return,
                 TokenKind::Percent | TokenKind::String | TokenKind::BareId | TokenKind::Caret
-                    if depth == 0 && self.tok.first_of_line =>
+                    if self.braces <= braces && self.tok.first_of_line =>
                 {
                     return;
                 }
@@ -118,9 +129,12 @@ impl<'p> Parser<'p> {
     /// Reads operations into `block` until `}` or a block label.
     fn operations(&mut self, block: Block) -> ParseResult<()> {
         let mut result = Ok(());
+        let braces = self.braces;
         loop {
             match self.tok.kind {
                 TokenKind::RBrace | TokenKind::Caret => return result,
+                // After an error the missing brace may be one that was skipped.
+                TokenKind::Eof if result.is_err() => return result,
                 TokenKind::Eof => return Err(self.expected("'}' at the end of a region")),
                 _ => {}
             }
@@ -130,12 +144,13 @@ impl<'p> Parser<'p> {
                 if self.tok.start == before {
                     self.advance();
                 }
-                self.synchronise();
+                self.synchronise(braces);
             }
         }
     }
 
     fn operation(&mut self, block: Block) -> ParseResult<()> {
+        self.operation_start = self.tok.start;
         let names = self.result_names()?;
         match self.operation_body(&names) {
             Ok(op) => {
@@ -258,6 +273,7 @@ impl<'p> Parser<'p> {
     ) -> ParseResult<Op> {
         let parsed = parsed.and_then(|()| self.trailing_location());
         let state = std::mem::replace(&mut self.state, outer);
+        let undefined_loc = self.undefined_loc.take();
         parsed?;
         let named: u64 = names.iter().map(|(_, count, _)| u64::from(*count)).sum();
         let (results, name) = (state.result_types.len(), state.name.text(self.ctx));
@@ -281,12 +297,17 @@ impl<'p> Parser<'p> {
                 ));
             }
         }
-        Ok(self.module.create(state))
+        let op = self.module.create(state);
+        self.forward_locs.extend(undefined_loc.map(|(alias, offset)| (op, alias, offset)));
+        Ok(op)
     }
 
     fn trailing_location(&mut self) -> ParseResult<()> {
         if self.at_keyword("loc") {
-            self.state.loc = self.parse_location()?;
+            self.state.loc = match self.parse_optional_forward_location()? {
+                Some(loc) => loc,
+                None => self.ctx.unknown_loc(),
+            };
         }
         Ok(())
     }
@@ -413,7 +434,9 @@ impl<'p> Parser<'p> {
                 self.comma_list(TokenKind::RParen, "',' or ')'", |p| {
                     let arg = p.parse_entry_arg()?;
                     if p.at_keyword("loc") {
-                        p.parse_location()?;
+                        // Arguments have no location of their own here.
+                        p.parse_optional_forward_location()?;
+                        p.undefined_loc = None;
                     }
                     let value = p.module.add_arg(block, arg.ty);
                     p.define(arg.name.name, arg.name.offset, value, 1)
@@ -421,6 +444,9 @@ impl<'p> Parser<'p> {
             }
             self.expect(TokenKind::Colon, "':' after the block label")?;
             result = self.operations(block).and(result);
+        }
+        if result.is_err() && self.at(TokenKind::Eof) {
+            return result;
         }
         self.expect(TokenKind::RBrace, "'}' at the end of a region")?;
         result

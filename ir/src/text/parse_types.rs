@@ -117,7 +117,7 @@ impl<'p> Parser<'p> {
         start: u32,
         end: u32,
         what: &str,
-    ) -> ParseResult<(&'p str, &'p str)> {
+    ) -> ParseResult<(&'p str, std::borrow::Cow<'p, str>)> {
         let text = &self.source.text[start as usize + 1..end as usize];
         let dialect = text.split('.').next().unwrap_or(text);
         if self.ctx.has_dialect(dialect) && dialect != "builtin" {
@@ -134,7 +134,7 @@ impl<'p> Parser<'p> {
             stop = self.balanced_end(stop)?;
             self.jump(stop);
         }
-        Ok((dialect, &self.source.text[start as usize + 1 + dialect.len()..stop]))
+        Ok((dialect, dotted(&self.source.text[start as usize + 1 + dialect.len()..stop])))
     }
 
     /// Where the bracket that opens at `from` closes. Strings and `->` are the only things looked into.
@@ -213,7 +213,11 @@ impl<'p> Parser<'p> {
                 TypeData::UnrankedTensor { element: self.parse_type()? }
             }
             _ => {
+                let at = self.tok.start;
                 let shape = self.dimension_list(what != "vector")?;
+                if what == "vector" && shape.contains(&0) {
+                    return Err(self.error_at(at, "the dimensions of a vector must be positive"));
+                }
                 let at = self.tok.start;
                 let element = self.parse_type()?;
                 if matches!(
@@ -286,4 +290,30 @@ impl<'p> Parser<'p> {
             shape.push(size);
         }
     }
+}
+
+/// `<name>` and `<name<...>>` are other ways to write `.name` and `.name<...>`.
+fn dotted(body: &str) -> std::borrow::Cow<'_, str> {
+    let inner = body.strip_prefix('<').and_then(|body| body.strip_suffix('>'));
+    let Some(inner) = inner else { return body.into() };
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "_$.".contains(c);
+    let name = inner.find(|c| !is_part(c)).unwrap_or(inner.len());
+    let (name, params) = inner.split_at(name);
+    let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    let closes_at_end = || {
+        let mut depth = 0usize;
+        let mut ends = params.char_indices().filter_map(|(at, c)| {
+            match c {
+                '<' => depth += 1,
+                '>' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            (depth == 0).then_some(at)
+        });
+        ends.next() == params.len().checked_sub(1)
+    };
+    if is_name && (params.is_empty() || (params.starts_with('<') && closes_at_end())) {
+        return format!(".{inner}").into();
+    }
+    body.into()
 }

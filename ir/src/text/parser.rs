@@ -28,6 +28,16 @@ pub struct Parser<'p> {
     pub(super) state: OpState,
     pub(super) attr_aliases: rustc_hash::FxHashMap<&'p str, Attr>,
     pub(super) type_aliases: rustc_hash::FxHashMap<&'p str, crate::Type>,
+    /// Operations whose location alias is defined later, as printers do, with the alias and where it stands.
+    pub(super) forward_locs: Vec<(crate::Op, &'p str, u32)>,
+    /// The location alias of the operation that is being finished, if not yet defined.
+    pub(super) undefined_loc: Option<(&'p str, u32)>,
+    /// How many braces are open here: where reading goes on after an error.
+    pub(super) braces: u32,
+    /// Where the token before the next one ends.
+    pub(super) previous_end: u32,
+    /// Where the innermost operation that is being read begins.
+    pub(super) operation_start: u32,
     pub(super) nesting: u32,
     pub(super) file_name: Name,
 }
@@ -49,6 +59,11 @@ impl<'p> Parser<'p> {
             state,
             attr_aliases: Default::default(),
             type_aliases: Default::default(),
+            forward_locs: Vec::new(),
+            undefined_loc: None,
+            braces: 0,
+            previous_end: 0,
+            operation_start: 0,
             nesting: 0,
             file_name,
         }
@@ -98,6 +113,12 @@ impl<'p> Parser<'p> {
     /// Takes the next token.
     pub fn advance(&mut self) -> Token {
         let taken = self.tok;
+        match taken.kind {
+            TokenKind::LBrace => self.braces += 1,
+            TokenKind::RBrace => self.braces = self.braces.saturating_sub(1),
+            _ => {}
+        }
+        self.previous_end = taken.end;
         self.tok = self.lexer.next();
         taken
     }
@@ -105,6 +126,7 @@ impl<'p> Parser<'p> {
     /// Continues reading at a byte offset.
     pub(super) fn jump(&mut self, offset: usize) {
         self.lexer.at = offset;
+        self.previous_end = offset as u32;
         self.tok = self.lexer.next();
     }
 
@@ -126,8 +148,13 @@ impl<'p> Parser<'p> {
         self.reporter.error(loc, message)
     }
 
-    /// Reports what was expected in place of the next token.
+    /// Reports what was expected in place of the next token; where that begins a new line, after the token before it.
     pub fn expected(&mut self, what: &str) -> Failed {
+        let line_ended = self.tok.first_of_line && self.tok.start != self.operation_start;
+        if line_ended && !matches!(self.tok.kind, TokenKind::Error(_) | TokenKind::Eof) {
+            let end = self.previous_end;
+            return self.error_at(end, format!("expected {what}, found the end of the line"));
+        }
         let message = match self.tok.kind {
             TokenKind::Error(error) => error.message().to_owned(),
             TokenKind::Eof => format!("expected {what}, found the end of the file"),
@@ -135,6 +162,7 @@ impl<'p> Parser<'p> {
         };
         let start = match self.tok.kind {
             TokenKind::Error(super::LexError::BadEscape) => self.tok.end - 1,
+            TokenKind::Eof => self.source.text.trim_end().len() as u32,
             _ => self.tok.start,
         };
         self.error_at(start, message)

@@ -90,12 +90,14 @@ impl<'p> Parser<'p> {
             result =
                 Err(self.error_at(offset, format!("reference to an undefined block '{name}'")));
         }
-        let top = self.names.top();
-        for name in top.regions.pop().expect("a region is open") {
-            top.defined.remove(name);
-        }
         if isolated {
+            // With the names still known: they are suggested for those that are not.
             result = self.finish_names().and(result);
+        } else {
+            let top = self.names.top();
+            for name in top.regions.pop().expect("a region is open") {
+                top.defined.remove(name);
+            }
         }
         result
     }
@@ -124,8 +126,10 @@ impl<'p> Parser<'p> {
     pub fn parse_operand(&mut self) -> ParseResult<OperandName<'p>> {
         let token = self.expect(TokenKind::Percent, "an SSA operand (%name)")?;
         let mut index = 0;
-        // `%x#1` lexes as `%x` and `#1`, touching.
-        if self.at(TokenKind::Hash) && self.token().start == token.end {
+        // `%x#1` lexes as `%x` and `#1`; they need not touch.
+        if self.at(TokenKind::Hash)
+            && self.text(self.token())[1..].bytes().all(|b| b.is_ascii_digit())
+        {
             let number = self.advance();
             index = self.text(number)[1..]
                 .parse()

@@ -1,0 +1,3 @@
+// fine
+// café
+module {}
