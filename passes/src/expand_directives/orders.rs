@@ -217,7 +217,7 @@ fn report(problem: &Problem, rows: &[Row<'_>], tag: &str, loc: Loc, reporter: &m
     let at =
         |position: &Position| format!("slot {} of {}", position.slot, row(position.rank).slice);
     let loc_of = |position: &Position| row(position.rank).directive.loc;
-    let home_of = |home: &Option<u32>| home.map(|rank| row(rank));
+    let home_of = |home: &Option<u32>| home.map(row);
     match problem {
         Problem::OutOfRange { at: position, action, stages, microbatches } => {
             reporter.error(
