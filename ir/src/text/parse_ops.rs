@@ -54,7 +54,8 @@ impl<'p> Parser<'p> {
     fn top_level(&mut self) {
         let body = self.module.body();
         while !self.at(TokenKind::Eof) {
-            self.operation_start = self.tok.start;
+            let before = self.tok.start;
+            self.operation_start = before;
             let parsed = match self.tok.kind {
                 TokenKind::Hash | TokenKind::Bang => self.alias_definition(),
                 TokenKind::MetadataBegin => Err(self.unsupported(
@@ -65,6 +66,9 @@ impl<'p> Parser<'p> {
                 _ => self.operation(body),
             };
             if parsed.is_err() {
+                if self.tok.start == before {
+                    self.advance();
+                }
                 self.synchronise(0);
                 while self.at(TokenKind::RBrace) {
                     self.advance();
