@@ -233,7 +233,7 @@ impl<'m> Vjp<'m> {
         let here = (self.tags, self.loc);
         let mut parts = Vec::with_capacity(shares.len());
         for share in shares {
-            let part = self.sum_of(value, share);
+            let part = self.sum_of(value, share, here.0);
             parts.push(part);
         }
         (self.tags, self.loc) = here;
@@ -245,13 +245,13 @@ impl<'m> Vjp<'m> {
     }
 
     /// The sum of one segment's contributions, made in that segment.
-    fn sum_of(&mut self, value: Value, share: Share) -> Value {
+    fn sum_of(&mut self, value: Value, share: Share, home: Option<Attr>) -> Value {
         (self.tags, self.loc) = (share.tags, share.loc);
         let total = self.sum(value, &share.values);
-        // What merely passes through a segment (the gradient of a sum) still leaves from it: neighbours in the backward
-        // program are then neighbours in the forward program.
+        // What merely passes through a segment on its way home (the gradient of a sum) still leaves from it: neighbours in
+        // the backward program are then neighbours in the forward program.
         let made_in = self.module.defining_op(total).and_then(|op| self.module.attr_by(op, TAGS));
-        if made_in == share.tags { total } else { self.copy(value, total) }
+        if share.tags == home || made_in == share.tags { total } else { self.copy(value, total) }
     }
 
     fn copy(&mut self, value: Value, cotangent: Value) -> Value {
