@@ -34,7 +34,7 @@ pub struct Step {
     pub outputs: BTreeMap<String, f64>,
     /// The complete gradient of every parameter, those of flat buckets apart again.
     pub gradients: Tensors,
-    /// Parameters and optimizer state after the step, as whole tensors: what was not written keeps its value.
+    /// Parameters and optimizer state after the step, as logical tensors: what was not written keeps its value.
     pub state: Tensors,
 }
 
@@ -69,7 +69,7 @@ impl<'m> Interpreter<'m> {
         Ok(Self { module, functions: func::Interpreter::new(module), layout, order })
     }
 
-    /// Runs one step on whole tensors: `data` by the names of `dag.input`s, `state` by those of parameters and states (see
+    /// Runs one step on whole tensors: `data` by the names of `dag.input`s, `state` as logical tensors (see
     /// [`initial_state`](Self::initial_state)). `number` counts steps from 1; schedules of the learning rate depend on it.
     ///
     /// # Errors

@@ -14,61 +14,58 @@ use crate::func::element_type;
 use crate::ops;
 use crate::tensor::{Data, ElementType, Tensor};
 
+/// A logical tensor inside a state's whole tensor.
+#[derive(Clone, Debug)]
+pub(super) struct Piece {
+    /// Its name: the state's own, or `wte`, `wte.m` for a part of a flat bucket.
+    name: String,
+    shape: Vec<usize>,
+    /// The first element, and whether it is a part of a flat tensor at all.
+    at: Option<usize>,
+}
+
 impl Interpreter<'_> {
-    /// The graph's parameters and optimizer state as they are before the first step: parameters by their initialisers (a function of name and
-    /// index), flat copies of parameters from these, other state filled with its number.
+    /// The graph's parameters and optimizer state as they are before the first step, as logical tensors: parameters by their
+    /// initialisers (a function of name and index), moments filled with their number. How state is bucketed and sharded does not show,
+    /// so the same tensors start (or resume) a run under any strategy.
     ///
     /// # Errors
     /// An initialiser that is none, or a flat copy of a parameter that is not there.
     pub fn initial_state(&self) -> Result<Tensors, Error> {
         let mut state = Tensors::new();
-        let flat: Vec<Op> = self
-            .order
-            .iter()
-            .copied()
-            .filter(|op| self.module.name_text(*op) == "dag.state")
-            .collect();
-        for &op in self.order.iter().filter(|op| self.module.name_text(**op) == "dag.parameter") {
-            let name = self.name(op);
-            let (shape, element) = self.whole_type(op)?;
-            let init = self
-                .module
-                .attr_by(op, "init")
-                .and_then(|a| nn::Init::from_attr(self.module.ctx(), a));
-            let init = match init {
-                Some(nn::Init::Normal { mean, std }) => Init::Normal { mean, std },
-                Some(nn::Init::Uniform { lo, hi }) => Init::Uniform { low: lo, high: hi },
-                Some(nn::Init::Zeros) => Init::Zeros,
-                Some(nn::Init::Ones) => Init::Ones,
-                Some(nn::Init::Constant(value)) => Init::Constant(value),
-                None => {
-                    return Err(self.error(op, format!("parameter '{name}' has no initialiser")));
+        for &op in &self.order {
+            let module = self.module;
+            let init = match module.name_text(op) {
+                "dag.parameter" | "dag.state" => module.attr_by(op, "init"),
+                _ => continue,
+            };
+            let dist = self.dist(op, module.result(op, 0))?;
+            let (_, element) = self.type_of(op, &dist)?;
+            let number = init.and_then(|a| a.as_number(module.ctx()));
+            let init = match (number, init.and_then(|a| nn::Init::from_attr(module.ctx(), a))) {
+                (Some(value), _) | (_, Some(nn::Init::Constant(value))) => Init::Constant(value),
+                (_, Some(nn::Init::Normal { mean, std })) => Init::Normal { mean, std },
+                (_, Some(nn::Init::Uniform { lo, hi })) => Init::Uniform { low: lo, high: hi },
+                (_, Some(nn::Init::Zeros)) => Init::Zeros,
+                (_, Some(nn::Init::Ones)) => Init::Ones,
+                // A flat copy begins as what it is a copy of.
+                _ if module.name_text(op) == "dag.state" => continue,
+                _ => {
+                    return Err(
+                        self.error(op, format!("parameter '{}' has no initialiser", self.name(op)))
+                    );
                 }
             };
-            let tensor = match element {
-                ElementType::F64 => ops::parameter::<f64>(name, &shape, init),
-                _ => ops::parameter::<f32>(name, &shape, init),
-            };
-            state.insert(name.to_owned(), tensor.map_err(|e| self.error(op, e.to_string()))?);
-        }
-        for op in flat {
-            let (shape, element) = self.whole_type(op)?;
-            let init = self.module.attr_by(op, "init");
-            let tensor = match init.and_then(|a| a.as_number(self.module.ctx())) {
-                Some(value) => match element {
-                    ElementType::F64 => ops::constant::<f64>(&shape, value),
-                    _ => ops::constant::<f32>(&shape, value),
-                },
-                None => self.flat_copy(op, &shape, element, &state)?,
-            };
-            state.insert(self.name(op).to_owned(), tensor);
+            for piece in self.pieces(op)? {
+                let tensor = match element {
+                    ElementType::F64 => ops::parameter::<f64>(&piece.name, &piece.shape, init),
+                    _ => ops::parameter::<f32>(&piece.name, &piece.shape, init),
+                };
+                state
+                    .insert(piece.name.clone(), tensor.map_err(|e| self.error(op, e.to_string()))?);
+            }
         }
         Ok(state)
-    }
-
-    fn whole_type(&self, op: Op) -> Result<(Vec<usize>, ElementType), Error> {
-        let dist = self.dist(op, self.module.result(op, 0))?;
-        self.type_of(op, &dist)
     }
 
     /// Shape and element type of a distribution's whole tensor.
@@ -82,42 +79,114 @@ impl Interpreter<'_> {
         Ok((shape.iter().map(|&d| d.max(0) as usize).collect(), element))
     }
 
-    /// What a flat state is a copy of, with offsets, ascending.
+    /// The logical tensors in a state's whole tensor.
+    ///
+    /// A master holds its parameters at the offsets its `init` says; the optimizer state beside it in an update has the same
+    /// layout, its tensors called after the parameters with the last word of its own name (`wte.m` in `bucket0.m`).
+    fn pieces(&self, op: Op) -> Result<Vec<Piece>, Error> {
+        let module = self.module;
+        let value = module.result(op, 0);
+        let own = self.name(op);
+        let (shape, _) = self.type_of(op, &self.dist(op, value)?)?;
+        let alone = || vec![Piece { name: own.to_owned(), shape: shape.clone(), at: None }];
+        if module.name_text(op) == "dag.parameter" {
+            return Ok(alone());
+        }
+        if let Some(parts) = self.parts(op) {
+            return self.parameters_at(op, parts, "");
+        }
+        let update =
+            module.uses(value).map(|u| u.op).find(|u| module.name_text(*u) == "dag.update");
+        let master = update.and_then(|update| module.defining_op(module.operand(update, 0)));
+        match master.and_then(|master| self.parts(master)) {
+            Some(parts) => {
+                let suffix = own.rsplit('.').next().unwrap_or(own);
+                self.parameters_at(op, parts, &format!(".{suffix}"))
+            }
+            None => Ok(alone()),
+        }
+    }
+
+    fn parameters_at(
+        &self,
+        op: Op,
+        parts: Vec<(String, usize)>,
+        suffix: &str,
+    ) -> Result<Vec<Piece>, Error> {
+        let module = self.module;
+        let of = |name: &str| {
+            let mut parameters = self.order.iter().copied();
+            parameters.find(|s| module.name_text(*s) == "dag.parameter" && self.name(*s) == name)
+        };
+        let piece = |(name, at): (String, usize)| {
+            let owner = of(&name)
+                .ok_or_else(|| self.error(op, format!("there is no parameter '{name}'")))?;
+            let (shape, _) = self.type_of(owner, &self.dist(owner, module.result(owner, 0))?)?;
+            Ok(Piece { name: format!("{name}{suffix}"), shape, at: Some(at) })
+        };
+        parts.into_iter().map(piece).collect()
+    }
+
+    /// What a flat state is a copy of, with offsets.
     fn parts(&self, state: Op) -> Option<Vec<(String, usize)>> {
         let ctx = self.module.ctx();
         let entries = self.module.attr_by(state, "init")?.as_dict(ctx)?;
-        let mut parts: Vec<(String, usize)> = entries
-            .iter()
-            .map(|(name, at)| {
-                Some((name.text(ctx).to_owned(), usize::try_from(at.as_int(ctx)?).ok()?))
-            })
-            .collect::<Option<_>>()?;
-        parts.sort_by_key(|(_, at)| *at);
-        Some(parts)
+        let part = |(name, at): &(piper_ir::Name, Attr)| {
+            Some((name.text(ctx).to_owned(), usize::try_from(at.as_int(ctx)?).ok()?))
+        };
+        entries.iter().map(part).collect()
     }
 
-    fn flat_copy(
-        &self,
-        op: Op,
-        shape: &[usize],
-        element: ElementType,
-        state: &Tensors,
-    ) -> Result<Tensor, Error> {
-        let mut flat = Tensor::zeros(shape, element);
-        for (name, at) in self
-            .parts(op)
-            .ok_or_else(|| self.error(op, "'init' is a number or {parameter = offset}"))?
-        {
-            let part = state
-                .get(&name)
-                .ok_or_else(|| self.error(op, format!("there is no parameter '{name}'")))?;
-            if !copy_into(&mut flat, at, part) {
-                return Err(
-                    self.error(op, format!("parameter '{name}' does not fit at element {at}"))
+    /// A state's whole tensor, from the logical ones.
+    pub(super) fn read_state(&self, op: Op, tensors: &Tensors) -> Result<Tensor, Error> {
+        let (shape, element) = self.type_of(op, &self.dist(op, self.module.result(op, 0))?)?;
+        let mut flat = None;
+        for piece in self.pieces(op)? {
+            let name = &piece.name;
+            let tensor = tensors
+                .get(name)
+                .ok_or_else(|| self.error(op, format!("there is no state \"{name}\"")))?;
+            if tensor.shape != piece.shape || tensor.element_type() != element {
+                let (has, found) = (tensor.element_type(), &tensor.shape);
+                let message = format!(
+                    "state \"{name}\" is {has} {found:?}, but the graph has {element} {:?}",
+                    piece.shape
                 );
+                return Err(self.error(op, message));
+            }
+            let Some(at) = piece.at else { return Ok(tensor.clone()) };
+            let flat = flat.get_or_insert_with(|| Tensor::zeros(shape.clone(), element));
+            if !copy_into(flat, at, tensor) {
+                return Err(self.error(op, format!("\"{name}\" does not fit at element {at}")));
             }
         }
-        Ok(flat)
+        flat.ok_or_else(|| self.error(op, "a flat state has no parts"))
+    }
+
+    /// The logical tensors in a state's whole tensor.
+    pub(super) fn logical(&self, op: Op, whole: &Tensor) -> Result<Vec<(String, Tensor)>, Error> {
+        self.apart(op, &self.pieces(op)?, whole)
+    }
+
+    fn apart(
+        &self,
+        op: Op,
+        pieces: &[Piece],
+        whole: &Tensor,
+    ) -> Result<Vec<(String, Tensor)>, Error> {
+        let part = |piece: &Piece| {
+            let tensor = match piece.at {
+                None => Ok(whole.clone()),
+                Some(at) => {
+                    let count: usize = piece.shape.iter().product();
+                    whole
+                        .slice(0, at..at + count)
+                        .and_then(|part| part.reshape(piece.shape.clone()))
+                }
+            };
+            Ok((piece.name.clone(), tensor.map_err(|e| self.error(op, e.to_string()))?))
+        };
+        pieces.iter().map(part).collect()
     }
 
     /// The gradients in the one called `name`: itself, or the parts of a flat bucket.
@@ -128,24 +197,13 @@ impl Interpreter<'_> {
         whole: Tensor,
     ) -> Result<Vec<(String, Tensor)>, Error> {
         let master = format!("{name}.master");
-        let states = || self.order.iter().copied();
+        let mut states = self.order.iter().copied();
         let master =
-            states().find(|s| self.module.name_text(*s) == "dag.state" && self.name(*s) == master);
-        let Some(parts) = master.and_then(|master| self.parts(master)) else {
-            return Ok(vec![(name.to_owned(), whole)]);
-        };
-        let mut gradients = Vec::new();
-        for (name, at) in parts {
-            let owner = states()
-                .find(|s| self.module.name_text(*s) == "dag.parameter" && self.name(*s) == name);
-            let owner =
-                owner.ok_or_else(|| self.error(op, format!("there is no parameter '{name}'")))?;
-            let (shape, _) = self.whole_type(owner)?;
-            let count: usize = shape.iter().product();
-            let part = whole.slice(0, at..at + count).and_then(|part| part.reshape(shape));
-            gradients.push((name, part.map_err(|e| self.error(op, e.to_string()))?));
+            states.find(|s| self.module.name_text(*s) == "dag.state" && self.name(*s) == master);
+        match master {
+            Some(master) => self.apart(op, &self.pieces(master)?, &whole),
+            None => Ok(vec![(name.to_owned(), whole)]),
         }
-        Ok(gradients)
     }
 
     /// The whole tensor of a complete value, from its shards; replicas must be equal.
@@ -213,7 +271,7 @@ pub(super) fn copy_into(flat: &mut Tensor, at: usize, part: &Tensor) -> bool {
 }
 
 /// Whether two tensors are equal bit for bit; a NaN equals itself.
-fn same_bits(a: &Tensor, b: &Tensor) -> bool {
+pub(super) fn same_bits(a: &Tensor, b: &Tensor) -> bool {
     a.shape == b.shape
         && match (&a.data, &b.data) {
             (Data::F32(a), Data::F32(b)) => {

@@ -7,7 +7,7 @@ use piper_dialects::dag::{ClipScale, Compute, Dist, Home, Update, collective_axe
 use piper_ir::{Module, Name, Op, Value};
 use rustc_hash::FxHashMap;
 
-use super::state::copy_into;
+use super::state::{copy_into, same_bits};
 use super::{Error, Interpreter, Local, Step, Tensors};
 use crate::error::NumericError;
 use crate::ops::{self, AdamW, Sgd};
@@ -46,6 +46,7 @@ pub(super) struct Run<'r, 'm> {
     /// Uses of a value that are still to come; at none its tensors are dropped.
     uses: FxHashMap<Value, usize>,
     result: Step,
+    written: Tensors,
 }
 
 impl<'r, 'm> Run<'r, 'm> {
@@ -70,6 +71,7 @@ impl<'r, 'm> Run<'r, 'm> {
             values: FxHashMap::default(),
             uses,
             result,
+            written: Tensors::new(),
         }
     }
 
@@ -154,8 +156,11 @@ impl<'r, 'm> Run<'r, 'm> {
             .map(|axes| collective_axes(module.ctx(), axes))
             .unwrap_or_default();
         let one = match name {
-            "dag.input" => self.read(op, &dist, self.data, "data")?,
-            "dag.parameter" | "dag.state" => self.read(op, &dist, self.state, "state")?,
+            "dag.input" => self.input(op, &dist)?,
+            "dag.parameter" | "dag.state" => {
+                let whole = self.of.read_state(op, self.state)?;
+                self.cut(op, &dist, &whole)?
+            }
             "dag.compute" => return self.compute(op, &home),
             "dag.unpack" => return self.unpack(op),
             "dag.update" => return self.update(op, &home),
@@ -259,20 +264,25 @@ impl<'r, 'm> Run<'r, 'm> {
         offsets.unwrap_or(&[]).iter().map(|&at| at.max(0) as usize).collect()
     }
 
-    /// A whole tensor's parts.
-    fn read(&self, op: Op, dist: &Dist, tensors: &Tensors, what: &str) -> Result<Local, Error> {
+    fn input(&self, op: Op, dist: &Dist) -> Result<Local, Error> {
         let name = self.of.name(op);
-        let whole = tensors
+        let whole = self
+            .data
             .get(name)
-            .ok_or_else(|| self.of.error(op, format!("there is no {what} \"{name}\"")))?;
+            .ok_or_else(|| self.of.error(op, format!("there is no data \"{name}\"")))?;
         let (shape, element) = self.of.type_of(op, dist)?;
         if whole.shape != shape || whole.element_type() != element {
             let (has, found) = (whole.element_type(), &whole.shape);
             let message = format!(
-                "{what} \"{name}\" is {has} {found:?}, but the graph has {element} {shape:?}"
+                "data \"{name}\" is {has} {found:?}, but the graph has {element} {shape:?}"
             );
             return Err(self.of.error(op, message));
         }
+        self.cut(op, dist, whole)
+    }
+
+    /// A whole tensor's parts.
+    fn cut(&self, op: Op, dist: &Dist, whole: &Tensor) -> Result<Local, Error> {
         self.on(op, &dist.home, |device| Ok(self.of.layout.cut(whole, dist, device).map(Rc::new)))
     }
 
@@ -402,7 +412,17 @@ impl<'r, 'm> Run<'r, 'm> {
         let dist = self.dist(op, value)?;
         let local = self.values.get(&value).cloned().unwrap_or_default();
         let whole = self.of.gathered(def, &dist, &local)?;
-        self.result.state.insert(self.of.name(def).to_owned(), whole);
+        for (name, tensor) in self.of.logical(def, &whole)? {
+            // A parameter and the master it is copied from are one logical tensor.
+            if let Some(other) = self.written.insert(name.clone(), tensor.clone())
+                && !same_bits(&other, &tensor)
+            {
+                return Err(self
+                    .of
+                    .error(op, format!("\"{name}\" is written twice, with different values")));
+            }
+            self.result.state.insert(name, tensor);
+        }
         Ok(())
     }
 

@@ -148,7 +148,7 @@ fn items(module: &Module, graph: Op, axis: Name, reporter: &mut Reporter<'_>) ->
             continue;
         }
         if !axes.contains(&axis) {
-            axes.push(axis);
+            axes.insert(0, axis);
         }
         let (_, element) = dist.tensor.as_tensor(ctx).expect("a distribution is of a tensor");
         items.push(Item {

@@ -376,6 +376,9 @@ fn input_along(module: &Module, op: Op) -> Along {
 }
 
 /// Makes every sum of a value that is now partial over the axis a sum over the axis too.
+///
+/// The new axis comes first, as it does in batch dimensions: members in the order of the pieces of the batch that they summed make a
+/// tree over members the top of the tree over all pieces, whatever divides them.
 fn widen_reductions(module: &mut Module, graph: Op, axis: Name, along: &FxHashMap<Value, Along>) {
     let ctx = module.ctx_arc();
     let block = module.only_block(graph).expect("a graph has a block");
@@ -384,7 +387,7 @@ fn widen_reductions(module: &mut Module, graph: Op, axis: Name, along: &FxHashMa
     for op in reductions {
         if along.get(&AllReduce(op).value(module)) == Some(&Along::Sum) {
             let mut axes = AllReduce(op).axes(module).as_array(&ctx).unwrap_or(&[]).to_vec();
-            axes.push(ctx.str_attr(axis.text(&ctx)));
+            axes.insert(0, ctx.str_attr(axis.text(&ctx)));
             module.set_attr_by(op, "axes", ctx.array_attr(axes));
         }
     }

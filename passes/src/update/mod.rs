@@ -5,7 +5,7 @@
 //! %g = dag.gradient "w" %dw : ...
 //! // after
 //! %m = dag.state "w.m" {init = 0.0} : ...
-//! %new:2 = dag.update "sgd"(%w, %g, %m) lr = 0.1 {momentum = 0.9, weight_decay = 0.0} : ...
+//! %new:2 = dag.update sgd (%w, %g, %m) lr = 0.1 {momentum = 0.9, weight_decay = 0.0} : ...
 //! dag.commit %w, %new#0 : ...
 //! dag.commit %m, %new#1 : ...
 //! ```
@@ -121,6 +121,8 @@ pub fn run(
                 .attr(&ctx, "name", ctx.str_attr(&name))
                 .attr(&ctx, "init", ctx.float_attr(0.0));
             let value = b.value(state);
+            let hint = ctx.name(&name);
+            b.module.set_value_name(value, hint);
             inputs.push(value);
             states.push(value);
         }
@@ -136,6 +138,8 @@ pub fn run(
             .attr_if(&ctx, "clipped", scale.map(|_| ctx.unit()));
         let update = b.insert(state);
         let new: Vec<Value> = b.module.results(update).collect();
+        let hint = ctx.name(&format!("{}.new", target.name));
+        b.module.set_value_name(new[0], hint);
         for (&state, &value) in states.iter().zip(&new) {
             commit(&mut b, state, value);
         }

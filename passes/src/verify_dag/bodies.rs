@@ -1,6 +1,5 @@
 //! A body has the local types of the values its node is given and gives.
 
-use piper_dialects::dag::Compute;
 use piper_dialects::func::Func;
 use piper_ir::{Reporter, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -18,8 +17,8 @@ pub(super) fn check(graph: &Checked<'_>, reporter: &mut Reporter<'_>) {
         .filter(|op| module.name_text(*op) == Func::NAME)
         .filter_map(|op| Some((module.symbol_name(op)?, op)))
         .collect();
-    for &op in &graph.ops {
-        let Some(node) = Compute::cast(module, op) else { continue };
+    for node in graph.nodes() {
+        let op = node.0;
         let callee = node.callee(module).as_symbol(ctx).expect("declared as a symbol").text(ctx);
         let Some(&body) = functions.get(callee) else {
             if missing.insert(callee) {

@@ -20,8 +20,8 @@ pub(super) fn check(graph: &Checked<'_>, reporter: &mut Reporter<'_>) {
     for (name, gradient, value) in roots(graph, reporter) {
         check_one(graph, &name, gradient, value, &forward, reporter);
     }
-    for &op in &graph.ops {
-        let Some(node) = Compute::cast(module, op) else { continue };
+    for node in graph.nodes() {
+        let op = node.0;
         let kind = node.kind(module).as_str(graph.ctx()).unwrap_or("");
         if kind == "F" {
             continue;
@@ -99,8 +99,7 @@ fn packed(graph: &Checked<'_>, mut value: Value) -> Option<Op> {
 /// The microbatches that every segment's forward runs; `None` stands for the whole batch.
 fn forward_microbatches(graph: &Checked<'_>) -> FxHashMap<Segment, Vec<Option<i64>>> {
     let mut forward: FxHashMap<Segment, Vec<Option<i64>>> = FxHashMap::default();
-    for &op in &graph.ops {
-        let Some(node) = Compute::cast(graph.module, op) else { continue };
+    for node in graph.nodes() {
         if node.kind(graph.module).as_str(graph.ctx()) == Some("F") {
             let (segment, microbatch) = identity(graph, node);
             forward.entry(segment).or_default().push(microbatch);
@@ -153,7 +152,7 @@ fn check_one(
                 .note(module.op_loc(def), "the value that is added twice is made here");
             return;
         }
-        let Some(node) = Compute::cast(module, def) else {
+        let Some(node) = graph.node(def) else {
             if module.num_operands(def) == 0 {
                 reporter
                     .error(

@@ -14,9 +14,9 @@ pub mod homes;
 pub mod optimizer;
 pub mod schedule;
 
-use piper_dialects::dag::{AxisSizes, Dist};
+use piper_dialects::dag::{AxisSizes, Compute, Dist};
 use piper_ir::pass::{PassContext, PassInfo, PassResult};
-use piper_ir::{Context, Module, Op, Reporter, Type, Value};
+use piper_ir::{Context, Module, Op, OpName, Reporter, Type, Value};
 use rustc_hash::FxHashMap;
 
 use crate::nodes::graphs;
@@ -51,6 +51,7 @@ pub fn verify(module: &Module, graph: Op, reporter: &mut Reporter<'_>) -> bool {
         graph,
         ops: module.ops(block).collect(),
         sizes: AxisSizes::of_graph(module, graph),
+        compute: module.ctx().op_name(Compute::NAME),
         dists: std::cell::RefCell::default(),
     };
     homes::check(&graph, reporter);
@@ -67,6 +68,7 @@ pub(crate) struct Checked<'m> {
     graph: Op,
     ops: Vec<Op>,
     sizes: AxisSizes,
+    compute: OpName,
     /// Types are few and values are many.
     dists: std::cell::RefCell<FxHashMap<Type, std::rc::Rc<Dist>>>,
 }
@@ -85,8 +87,20 @@ impl<'m> Checked<'m> {
         std::rc::Rc::clone(made)
     }
 
+    /// The operations of this name. Names are interned, so that a scan compares handles.
     fn named(&self, name: &'static str) -> impl Iterator<Item = Op> + '_ {
-        self.ops.iter().copied().filter(move |op| self.module.name_text(*op) == name)
+        let name = self.module.ctx().op_name(name);
+        self.ops.iter().copied().filter(move |op| self.module.name(*op) == name)
+    }
+
+    /// The compute nodes, in text order.
+    fn nodes(&self) -> impl Iterator<Item = Compute> + '_ {
+        self.named(Compute::NAME).map(Compute)
+    }
+
+    /// The operation, if it is a compute node.
+    fn node(&self, op: Op) -> Option<Compute> {
+        (self.module.name(op) == self.compute).then_some(Compute(op))
     }
 
     /// The text of the operation's `name`.

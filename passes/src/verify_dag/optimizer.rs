@@ -29,11 +29,11 @@ pub(super) fn check(graph: &Checked<'_>, reporter: &mut Reporter<'_>) {
         let parts = layout(module, op).unwrap_or_default();
         trained.extend(parts.iter().map(|(name, _)| name.text(graph.ctx())));
     }
-    for op in graph.ops.iter().copied() {
-        let is_parameter = module.name_text(op) == "dag.parameter";
-        if !is_parameter && module.name_text(op) != "dag.state" {
-            continue;
-        }
+    let states = graph
+        .named("dag.parameter")
+        .map(|op| (op, true))
+        .chain(graph.named("dag.state").map(|op| (op, false)));
+    for (op, is_parameter) in states {
         let (name, committed) = (graph.name_of(op), commits.contains_key(&module.result(op, 0)));
         if is_parameter && !trained.contains(name) {
             if !is_frozen(graph, module.result(op, 0)) {

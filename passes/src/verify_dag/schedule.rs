@@ -20,12 +20,8 @@ enum Because {
 pub(super) fn check(graph: &Checked<'_>, reporter: &mut Reporter<'_>) {
     let module = graph.module;
     let nodes: FxHashMap<Name, Op> = graph
-        .ops
-        .iter()
-        .filter_map(|op| {
-            let node = Compute::cast(module, *op)?;
-            Some((graph.ctx().name(node.node(module).as_str(graph.ctx())?), *op))
-        })
+        .nodes()
+        .filter_map(|node| Some((graph.ctx().name(node.node(module).as_str(graph.ctx())?), node.0)))
         .collect();
     let orders: Vec<Op> = graph.named("dag.order").collect();
     let errors = reporter.error_count();
@@ -95,8 +91,8 @@ fn coverage(
             }
         }
     }
-    for &op in &graph.ops {
-        if Compute::cast(module, op).is_none() || ordered.contains_key(&op) {
+    for op in graph.nodes().map(|node| node.0) {
+        if ordered.contains_key(&op) {
             continue;
         }
         if let Some(Home::Slice(at)) = place_of(graph, op)
