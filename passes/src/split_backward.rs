@@ -41,7 +41,19 @@ pub fn run(module: &mut Module, graph: Op, filter: &Filter, at: piper_ir::Loc, r
         };
         replace(module, op, &cut);
     }
+    erase_uncalled(module, graph, halves.keys().copied());
     Ok(selected.len() as u64)
+}
+
+/// Erases those of the bodies that no node calls any more.
+fn erase_uncalled(module: &mut Module, graph: Op, bodies: impl Iterator<Item = Attr>) {
+    let ctx = module.ctx_arc();
+    let called: FxHashSet<Attr> = compute_nodes(module, graph).into_iter().map(|op| Compute(op).callee(module)).collect();
+    for body in bodies.filter(|body| !called.contains(body)) {
+        if let Some(func) = body.as_symbol(&ctx).and_then(|name| module.lookup_nearest(graph, name.text(&ctx))) {
+            module.erase(func);
+        }
+    }
 }
 
 /// How a body is cut.

@@ -67,7 +67,7 @@ dialect_ops! {
             kind: one(A::Enum(&["F", "B", "BI", "BW"])),
             tags: one(A::Dict),
         },
-        format: "$callee `(` $inputs `)` $kind $tags `node` $node attr-dict `:` functional-type(operands, results)",
+        format: "$callee `(` $inputs `)` $kind $tags `node` $node attr-dict result-types",
         verify: verify::compute,
     }
 
@@ -75,7 +75,7 @@ dialect_ops! {
     Transfer = "dag.transfer" {
         operands: { value: one(DIST) },
         results: { moved: one(DIST) },
-        format: "$value attr-dict `:` type($value) `->` type($moved)",
+        format: "$value attr-dict result-types",
         verify: verify::transfer,
     }
 
@@ -85,7 +85,7 @@ dialect_ops! {
     Add = "dag.add" {
         operands: { a: one(DIST), b: one(DIST) },
         results: { sum: one(DIST) },
-        format: "$a `,` $b attr-dict `:` functional-type(operands, results)",
+        format: "$a `,` $b attr-dict result-types",
         verify: verify::add,
     }
 
@@ -95,7 +95,7 @@ dialect_ops! {
     Join = "dag.join" {
         operands: { values: many(DIST) },
         results: { joined: one(DIST) },
-        format: "$values attr-dict `:` functional-type(operands, results)",
+        format: "$values attr-dict result-types",
         verify: verify::join,
     }
 
@@ -103,7 +103,7 @@ dialect_ops! {
     Project = "dag.project" {
         operands: { value: one(DIST) },
         results: { here: one(DIST) },
-        format: "$value attr-dict `:` type($value) `->` type($here)",
+        format: "$value attr-dict result-types",
         verify: verify::project,
     }
 
@@ -112,7 +112,7 @@ dialect_ops! {
         operands: { value: one(DIST) },
         results: { sum: one(DIST) },
         attrs: { axes: one(A::Array) },
-        format: "$value `over` $axes attr-dict `:` type($value) `->` type($sum)",
+        format: "$value `over` $axes attr-dict result-types",
         verify: verify::all_reduce,
     }
 
@@ -121,7 +121,7 @@ dialect_ops! {
         operands: { value: one(DIST) },
         results: { shard: one(DIST) },
         attrs: { axes: one(A::Array) },
-        format: "$value `over` $axes attr-dict `:` type($value) `->` type($shard)",
+        format: "$value `over` $axes attr-dict result-types",
         verify: verify::reduce_scatter,
     }
 
@@ -130,7 +130,7 @@ dialect_ops! {
         operands: { shard: one(DIST) },
         results: { value: one(DIST) },
         attrs: { axes: one(A::Array) },
-        format: "$shard `over` $axes attr-dict `:` type($shard) `->` type($value)",
+        format: "$shard `over` $axes attr-dict result-types",
         verify: verify::all_gather,
     }
 
@@ -141,7 +141,7 @@ dialect_ops! {
         operands: { values: many(DIST) },
         results: { flat: one(DIST) },
         attrs: { offsets: one(A::IntArray) },
-        format: "$values `at` $offsets attr-dict `:` functional-type(operands, results)",
+        format: "$values `at` $offsets attr-dict result-types",
         verify: verify::pack,
     }
 
@@ -150,7 +150,7 @@ dialect_ops! {
         operands: { flat: one(DIST) },
         results: { values: many(DIST) },
         attrs: { offsets: one(A::IntArray) },
-        format: "$flat `at` $offsets attr-dict `:` functional-type(operands, results)",
+        format: "$flat `at` $offsets attr-dict result-types",
         verify: verify::pack,
     }
 
@@ -161,7 +161,7 @@ dialect_ops! {
         operands: { value: one(DIST) },
         results: { complete: one(DIST) },
         attrs: { name: one(A::Str) },
-        format: "$name $value attr-dict `:` type($value) `->` type($complete)",
+        format: "$name $value attr-dict result-types",
         verify: verify::gradient,
     }
 
@@ -171,7 +171,7 @@ dialect_ops! {
     SumSquares = "dag.sum_squares" {
         operands: { values: many(DIST) },
         results: { sum: one(DIST) },
-        format: "$values attr-dict `:` functional-type(operands, results)",
+        format: "$values attr-dict result-types",
         verify: verify::sum_squares,
     }
 
@@ -179,7 +179,7 @@ dialect_ops! {
     Sum = "dag.sum" {
         operands: { values: many(DIST) },
         results: { sum: one(DIST) },
-        format: "$values attr-dict `:` functional-type(operands, results)",
+        format: "$values attr-dict result-types",
         verify: verify::sum,
     }
 
@@ -188,7 +188,7 @@ dialect_ops! {
         operands: { sum: one(DIST) },
         results: { scale: one(DIST) },
         attrs: { max_norm: one(A::Number) },
-        format: "$sum `max` $max_norm attr-dict `:` type($sum) `->` type($scale)",
+        format: "$sum `max` $max_norm attr-dict result-types",
     }
 
     /// One optimizer step of a tensor: reads the parameter, its complete gradient and the optimizer's state, gives new ones.
@@ -200,14 +200,14 @@ dialect_ops! {
         operands: { inputs: many(DIST) },
         results: { outputs: many(DIST) },
         attrs: { rule: one(A::Enum(&["sgd", "adamw"])), lr: one(A::Any), hyper: one(A::Dict), clipped: optional(A::Unit) },
-        format: "$rule `(` $inputs `)` `lr` `=` $lr $hyper (`clipped` $clipped^)? attr-dict `:` functional-type(operands, results)",
+        format: "$rule `(` $inputs `)` `lr` `=` $lr $hyper (`clipped` $clipped^)? attr-dict result-types",
         verify: verify::update,
     }
 
     /// Makes a value the state's content from the next step on. Comes after every reader of the old content.
     Commit = "dag.commit" {
         operands: { state: one(DIST), value: one(DIST) },
-        format: "$state `,` $value attr-dict `:` type($state)",
+        format: "$state `,` $value attr-dict (`:` type($state)^)?",
         verify: verify::commit,
     }
 
@@ -215,7 +215,7 @@ dialect_ops! {
     Output = "dag.output" {
         operands: { parts: many(DIST) },
         attrs: { name: one(A::Str) },
-        format: "$name $parts attr-dict `:` type($parts)",
+        format: "$name $parts attr-dict (`:` type($parts)^)?",
         verify: verify::output,
     }
 

@@ -2,7 +2,7 @@
 //! reading and writing. See <https://mlir.llvm.org/docs/DefiningDialects/Operations/#declarative-assembly-format>.
 //!
 //! Supported: literals, `$operand`, `$attribute`, `$region`, `attr-dict`, `attr-dict-with-keyword`, `type($value)`, `type(operands)`, `type(results)`, `operands`,
-//! `functional-type(operands, results)`, and optional groups `( ... )?` anchored by `^`.
+//! `functional-type(operands, results)`, `result-types` (operand types only where they are not known yet), and optional groups `( ... )?` anchored by `^`.
 
 use super::lexer::TokenKind;
 use super::parser::{ParseResult, Parser};
@@ -41,6 +41,8 @@ enum Element {
     AttrDictWithKeyword,
     Type(Side),
     FunctionalType,
+    /// `-> results` where all operands are defined above, else `: (operands) -> results`.
+    ResultTypes,
     Optional {
         elements: Vec<Element>,
         anchor: usize,
@@ -135,7 +137,11 @@ impl Element {
                 Ok(())
             }
             Element::AttrDictWithKeyword => {
-                if p.eat_keyword("attributes") { Element::AttrDict.parse(p, def, reading) } else { Ok(()) }
+                if p.eat_keyword("attributes") {
+                    Element::AttrDict.parse(p, def, reading)
+                } else {
+                    Ok(())
+                }
             }
             Element::AttrDict => {
                 let start = p.token().start;
@@ -169,6 +175,19 @@ impl Element {
                     Side::Operands => reading.all_operand_types = Some(types),
                     Side::Results => reading.all_result_types = Some(types),
                 }
+                Ok(())
+            }
+            Element::ResultTypes => {
+                if p.eat(TokenKind::Colon) {
+                    let inputs = if p.at(TokenKind::LParen) {
+                        p.parse_type_list()?
+                    } else {
+                        vec![p.parse_type()?]
+                    };
+                    reading.all_operand_types = Some(inputs);
+                }
+                p.expect(TokenKind::Arrow, "'->' and the result types")?;
+                reading.all_result_types = Some(p.parse_function_results()?);
                 Ok(())
             }
             Element::FunctionalType => {
@@ -225,13 +244,13 @@ impl Element {
             Element::Operand(i) => {
                 let mut values = module.operand_group(op, *i).peekable();
                 if values.peek().is_some() {
-                    p.text(" ");
+                    print_space(p);
                     p.values(values);
                 }
             }
             Element::Operands => {
                 if module.num_operands(op) > 0 {
-                    p.text(" ");
+                    print_space(p);
                     p.values(module.operands(op));
                 }
             }
@@ -250,7 +269,9 @@ impl Element {
                 p.region(module.regions(op)[*i], true);
             }
             Element::AttrDictWithKeyword => {
-                let other = |(name, _): &(crate::Name, crate::Attr)| !written.iter().any(|w| w == name.text(p.ctx()));
+                let other = |(name, _): &(crate::Name, crate::Attr)| {
+                    !written.iter().any(|w| w == name.text(p.ctx()))
+                };
                 if module.all_attrs(op).iter().any(other) {
                     p.text(" attributes");
                     Element::AttrDict.print(p, op, written);
@@ -272,6 +293,16 @@ impl Element {
                 if !types.is_empty() {
                     p.text(" ");
                     p.types(&types);
+                }
+            }
+            Element::ResultTypes => {
+                if module.operands(op).all(|value| p.is_defined_above(value)) {
+                    let types: Vec<Type> = module.results(op).map(|v| module.ty(v)).collect();
+                    p.text(" -> ");
+                    p.result_types(&types);
+                } else {
+                    p.text(" : ");
+                    p.op_type(op);
                 }
             }
             Element::FunctionalType => {
@@ -411,6 +442,10 @@ fn parse_attr_of(p: &mut Parser<'_>, constraint: &AttrConstraint) -> ParseResult
             }
             Ok(p.ctx().str_attr(word))
         }
+        // What follows may begin with a ':' of its own.
+        AttrConstraint::Number | AttrConstraint::Int | AttrConstraint::Float => {
+            p.parse_plain_number()
+        }
         _ => p.parse_attribute(),
     }
 }
@@ -430,10 +465,16 @@ fn literal(p: &mut Parser<'_>, text: &str) -> ParseResult<()> {
     Err(p.expected(&format!("'{text}'")))
 }
 
-fn print_literal(p: &mut Printer<'_>, text: &str) {
-    let glued = matches!(text, "," | ")" | ">" | "]") || p.out.ends_with(['(', '<', '[']);
-    if !glued {
+/// A space between two elements; none after an opening bracket.
+fn print_space(p: &mut Printer<'_>) {
+    if !p.out.ends_with(['(', '<', '[']) {
         p.text(" ");
+    }
+}
+
+fn print_literal(p: &mut Printer<'_>, text: &str) {
+    if !matches!(text, "," | ")" | ">" | "]" | "(") {
+        print_space(p);
     }
     p.text(text);
 }
@@ -541,6 +582,7 @@ impl Compiler<'_> {
                 }
                 Element::Type(side)
             }
+            "result-types" => Element::ResultTypes,
             "functional-type" => {
                 if !(self.eat("(")
                     && self.eat("operands")

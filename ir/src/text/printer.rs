@@ -29,6 +29,8 @@ pub struct Printer<'m> {
     indent: usize,
     /// The text of each numbered value; one entry a result pack or argument.
     value_names: FxHashMap<Value, Box<str>>,
+    /// Operations already written, by index.
+    written: Vec<bool>,
     block_names: FxHashMap<Block, u32>,
     /// Names taken in the current isolated scope.
     taken: FxHashSet<Box<str>>,
@@ -63,6 +65,7 @@ impl<'m> Printer<'m> {
             options,
             indent: 0,
             value_names: FxHashMap::default(),
+            written: Vec::new(),
             block_names: FxHashMap::default(),
             taken: FxHashSet::default(),
             next_value: 0,
@@ -132,6 +135,16 @@ impl<'m> Printer<'m> {
             self.text(" ");
             self.location(module.op_loc(op));
         }
+        if self.written.is_empty() {
+            self.written.resize(module.op_capacity(), false);
+        }
+        self.written[op.index()] = true;
+    }
+
+    /// Whether the value's definition stands before this point of the text, so that a reader knows its type.
+    pub(super) fn is_defined_above(&self, value: Value) -> bool {
+        let def = self.module().defining_op(value);
+        def.is_none_or(|op| self.written.get(op.index()).copied().unwrap_or(false))
     }
 
     fn result_names(&mut self, op: Op) {
