@@ -11,15 +11,20 @@ use piper_ir::pass::{PassInfo, PassRegistry};
 /// Every pass. A module of passes has `pub fn passes() -> Vec<PassInfo>`, and one line here.
 pub fn all() -> PassRegistry {
     let mut registry = PassRegistry::default();
-    let modules: [Vec<PassInfo>; 8] = [
+    let modules: [Vec<PassInfo>; 13] = [
         crate::import_tags::passes(),
         crate::inline_calls::passes(),
+        crate::autodiff::passes(),
         crate::expand_directives::passes(),
         crate::build_dag::passes(),
         crate::apply::passes(),
         crate::replicate::passes(),
         crate::update::passes(),
         crate::verify_dag::passes(),
+        crate::lower_to_device::passes(),
+        crate::memory_plan::passes(),
+        crate::verify_device::passes(),
+        crate::kernelize::passes(),
     ];
     for passes in modules {
         registry.register(passes);

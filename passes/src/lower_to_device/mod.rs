@@ -20,7 +20,11 @@
 mod manifest;
 mod node_code;
 mod programs;
+#[cfg(test)]
+pub(crate) mod samples;
 mod schedule;
+#[cfg(test)]
+mod tests;
 mod topology;
 
 use piper_dialects::dag::Graph;

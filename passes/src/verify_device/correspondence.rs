@@ -16,12 +16,13 @@ use crate::memory_plan::sync::{Clocks, event_number};
 /// No instruction.
 const NONE: u32 = u32::MAX;
 
-/// First and last instruction of a node in a program, and how many there are.
+/// First and last instruction of a node in a program, how many there are, and how many of them launch something.
 #[derive(Clone, Copy)]
 struct Span {
     first: u32,
     last: u32,
     count: u32,
+    launches: u32,
 }
 
 /// Checks the correspondence if the graph is there; whether nothing is wrong.
@@ -70,7 +71,7 @@ struct Checker<'m> {
 impl Checker<'_> {
     fn check(&self, nodes: &[Op], reporter: &mut Reporter<'_>) {
         let (module, ctx) = (self.module, self.module.ctx());
-        let mut spans: Vec<Span> = vec![Span { first: NONE, last: NONE, count: 0 }; nodes.len()];
+        let mut spans: Vec<Span> = vec![Span { first: NONE, last: NONE, count: 0, launches: 0 }; nodes.len()];
         let origin = ctx.name(ORIGIN);
         for (at, op) in self.instructions.iter().enumerate() {
             let from = module.attr(*op, origin).and_then(|o| o.as_int(ctx)).and_then(|o| usize::try_from(o).ok());
@@ -80,6 +81,7 @@ impl Checker<'_> {
             }
             span.last = at as u32;
             span.count += 1;
+            span.launches += u32::from(module.name_text(*op) == "device.launch");
         }
         let after = self.clocks();
         for (at, &op) in nodes.iter().enumerate() {
@@ -120,9 +122,13 @@ impl Checker<'_> {
             "dag.all_reduce" | "dag.reduce_scatter" | "dag.all_gather" | "dag.sum_squares" | "dag.sum" | "dag.clip_scale" => {
                 Some(u32::from(runs(module.result(op, 0))))
             }
-            // A sum in place is one launch; one whose operands are both still needed is a copy and a launch.
-            "dag.add" | "dag.update" if runs(module.result(op, 0)) => Some(span.count.max(1)),
-            "dag.input" | "dag.commit" | "dag.gradient" | "dag.output" | "dag.pack" | "dag.unpack" => None,
+            // In place it is one launch; copies may come before it.
+            "dag.add" | "dag.update" if runs(module.result(op, 0)) => {
+                Some(if span.launches == 1 { span.count } else { 1 })
+            }
+            "dag.output" => Some(module.operands(op).filter(|part| runs(*part)).count() as u32),
+            // A load may be left out, a copy too; a gradient is reported if that was asked for.
+            "dag.input" | "dag.commit" | "dag.gradient" | "dag.pack" | "dag.unpack" => None,
             _ => Some(0),
         };
         if let Some(wanted) = wanted.filter(|w| *w != span.count) {
