@@ -1,17 +1,40 @@
 //! Sums of contributions: finding what is added, and adding it in another order.
 
 use piper_dialects::dag::Add;
+use piper_ir::pass::{OptionDef, PassOptions};
 use piper_ir::{Builder, Module, Op, Value};
 
 use crate::build_dag::add;
 
 /// How a sum is ordered.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum Shape {
     /// One after the other: the least memory, as a running sum is updated in place.
+    #[default]
     Chain,
     /// A balanced binary tree over the order of the summands: the same bits whatever the schedule, if the order is.
     Tree,
+}
+
+impl Shape {
+    /// The option by which passes are told.
+    pub const OPTION: OptionDef = OptionDef {
+        name: "accumulate",
+        summary: "gradients add up as a 'chain' (in running order) or as a 'tree' (same bits under every schedule)",
+        default: Some("chain"),
+    };
+
+    /// What the options of a pass say.
+    ///
+    /// # Errors
+    /// A value that is no shape.
+    pub fn of(options: &PassOptions) -> Result<Self, String> {
+        match options.text(Self::OPTION.name) {
+            None | Some("chain") => Ok(Self::Chain),
+            Some("tree") => Ok(Self::Tree),
+            Some(other) => Err(format!("option 'accumulate' takes chain or tree, not '{other}'")),
+        }
+    }
 }
 
 /// The values a sum is made of, left to right: `value` itself unless it is a `dag.add`.
@@ -33,11 +56,16 @@ pub fn sum(b: &mut Builder<'_>, values: &[Value], shape: Shape) -> Value {
         (_, Shape::Chain) => values[1..].iter().fold(values[0], |total, &next| add(b, total, next)),
         (_, Shape::Tree) => {
             // The left half is the largest power of two below the length, so that aligned halves are subtrees of the whole.
-            let (left, right) = values.split_at((values.len() / 2 + 1).next_power_of_two().min(values.len() - 1).max(1));
+            let (left, right) = values.split_at(left_half(values.len()));
             let (left, right) = (sum(b, left, shape), sum(b, right, shape));
             add(b, left, right)
         }
     }
+}
+
+/// The largest power of two below `count`, which is at least 2.
+fn left_half(count: usize) -> usize {
+    1 << (count - 1).ilog2()
 }
 
 /// Erases a sum's operations that have no use any more, from the outermost inwards.
@@ -57,4 +85,31 @@ pub fn erase_unused(module: &mut Module, value: Value) {
 pub fn gradients(module: &Module, graph: Op) -> Vec<Op> {
     let block = module.only_block(graph).expect("a graph has a block");
     module.ops(block).filter(|op| module.name_text(*op) == "dag.gradient").collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::left_half;
+
+    /// `((0 1)(2 3))`: how a tree over the summands from `first` on groups them.
+    fn tree(first: usize, count: usize) -> String {
+        if count == 1 {
+            return first.to_string();
+        }
+        let left = left_half(count);
+        format!("({}{})", tree(first, left), tree(first + left, count - left))
+    }
+
+    #[test]
+    fn aligned_halves_are_subtrees() {
+        assert_eq!(tree(0, 2), "(01)");
+        assert_eq!(tree(0, 3), "((01)2)");
+        assert_eq!(tree(0, 4), "((01)(23))");
+        assert_eq!(tree(0, 8), "(((01)(23))((45)(67)))");
+        for parts in [1, 2, 4, 8] {
+            let whole = tree(0, 8);
+            let size = 8 / parts;
+            assert!((0..parts).all(|part| whole.contains(&tree(part * size, size))));
+        }
+    }
 }

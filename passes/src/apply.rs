@@ -8,6 +8,7 @@ use piper_dialects::strategy::{Directive, DualPipeOp, Kind, PipelineOp, PlanOp, 
 use piper_ir::pass::{OptionDef, PassContext, PassFailed, PassInfo, PassOptions, PassResult};
 use piper_ir::{Attr, Builder, Module, Op, Reporter};
 
+use crate::accumulate::Shape;
 use crate::nodes::graphs;
 use crate::{expand_directives, order, place, split, split_backward};
 
@@ -16,24 +17,35 @@ const GRAPH: &[&str] = &["build-dag"];
 
 /// The passes.
 pub fn passes() -> Vec<PassInfo> {
-    let primitive = |name, summary, run| PassInfo::from_fn(name, summary, run).after(GRAPH);
+    let summing = |name, summary, wanted: fn(&Kind) -> bool| {
+        PassInfo::with_options(name, summary, vec![Shape::OPTION], move |options| {
+            let shape = Shape::of(options)?;
+            Ok(move |cx: &mut PassContext<'_, '_>| apply(cx, wanted, shape))
+        })
+        .after(GRAPH)
+    };
     vec![
-        primitive("split-backward", "Cut backward chunks into input and weight gradients", |cx| apply(cx, |k| matches!(k, Kind::SplitBackward { .. })))
+        PassInfo::from_fn("split-backward", "Cut backward chunks into input and weight gradients", |cx| {
+            apply(cx, |k| matches!(k, Kind::SplitBackward { .. }), Shape::Chain)
+        })
+        .after(GRAPH)
             .describe("Consumes `strategy.split_backward`. What the weight gradients need of the input gradients becomes an explicit residual."),
-        primitive("split", "Divide the batch into microbatches", |cx| apply(cx, |k| matches!(k, Kind::Split { .. })))
+        summing("split", "Divide the batch into microbatches", |k| matches!(k, Kind::Split { .. }))
             .describe("Consumes `strategy.split`. Fails if the number of parts does not divide the batch."),
-        primitive("place", "Put compute nodes on slices of the mesh, and transfers between them", |cx| apply(cx, |k| matches!(k, Kind::Place { .. })))
+        summing("place", "Put compute nodes on slices of the mesh, and transfers between them", |k| matches!(k, Kind::Place { .. }))
             .describe("Consumes every `strategy.place`. A parameter used on several slices gets a group. Fails if a node is left without a place."),
-        primitive("order", "Order the nodes of each slice by a schedule", |cx| apply(cx, |k| matches!(k, Kind::Order { .. })))
+        summing("order", "Order the nodes of each slice by a schedule", |k| matches!(k, Kind::Order { .. }))
             .describe("Consumes every `strategy.order`. Fails if an order misses or repeats a node."),
         PassInfo::with_options("pipeline", "Run stages as a pipeline by a named schedule", pipeline_options(), |options| {
             let options = options.clone();
+            Shape::of(&options)?;
             Ok(move |cx: &mut PassContext<'_, '_>| named(cx, PipelineOp::NAME, &options))
         })
         .after(GRAPH)
         .describe("Consumes `strategy.pipeline`: expands it into split, place, split_backward and order (see expand-directives), and applies these."),
         PassInfo::with_options("dualpipe", "Run stages by DualPipe: microbatches enter from both ends", dualpipe_options(), |options| {
             let options = options.clone();
+            Shape::of(&options)?;
             Ok(move |cx: &mut PassContext<'_, '_>| named(cx, DualPipeOp::NAME, &options))
         })
         .after(GRAPH)
@@ -58,14 +70,15 @@ fn dualpipe_options() -> Vec<OptionDef> {
         option("stages", "the tag that numbers the stages"),
         option("microbatches", "into how many the batch is divided"),
         option("variant", "bidirectional (default) or v"),
+        Shape::OPTION,
     ]
 }
 
 /// Applies the primitives of some kinds to every graph.
-fn apply(cx: &mut PassContext<'_, '_>, wanted: fn(&Kind) -> bool) -> PassResult {
+fn apply(cx: &mut PassContext<'_, '_>, wanted: fn(&Kind) -> bool, shape: Shape) -> PassResult {
     for graph in graphs(cx.module) {
         let directives: Vec<Directive> = directives_of(cx.module, graph).into_iter().filter(|d| wanted(&d.kind)).collect();
-        primitives(cx.module, graph, directives, cx.reporter)?;
+        primitives(cx.module, graph, directives, shape, cx.reporter)?;
     }
     Ok(())
 }
@@ -86,7 +99,7 @@ fn plan_of(module: &Module, graph: Op) -> Option<Op> {
 ///
 /// # Errors
 /// As the primitives'.
-pub fn primitives(module: &mut Module, graph: Op, directives: Vec<Directive>, reporter: &mut Reporter<'_>) -> PassResult {
+pub fn primitives(module: &mut Module, graph: Op, directives: Vec<Directive>, shape: Shape, reporter: &mut Reporter<'_>) -> PassResult {
     let mut placements = Vec::new();
     let mut rows = Vec::new();
     for directive in &directives {
@@ -96,7 +109,7 @@ pub fn primitives(module: &mut Module, graph: Op, directives: Vec<Directive>, re
     }
     for Directive { loc, kind, .. } in &directives {
         match kind {
-            Kind::Split { tag, parts } => split::run(module, graph, tag, i64::from(*parts), *loc, reporter)?,
+            Kind::Split { tag, parts } => split::run(module, graph, tag, i64::from(*parts), shape, *loc, reporter)?,
             Kind::Place { filter, homes } => placements.push(place::Placement { filter: filter.clone(), homes: homes.clone(), loc: *loc }),
             Kind::Order { stages, slice, row } => {
                 rows.push(order::Row { stages: stages.clone(), slice: slice.clone(), row: row.clone(), loc: *loc });
@@ -105,9 +118,9 @@ pub fn primitives(module: &mut Module, graph: Op, directives: Vec<Directive>, re
         }
     }
     if !placements.is_empty() {
-        place::run(module, graph, &placements, reporter)?;
+        place::run(module, graph, &placements, shape, reporter)?;
     }
-    order::run(module, graph, &rows, reporter)?;
+    order::run(module, graph, &rows, shape, reporter)?;
     for directive in directives {
         module.erase(directive.op);
     }
@@ -117,6 +130,7 @@ pub fn primitives(module: &mut Module, graph: Op, directives: Vec<Directive>, re
 /// Expands the directive of a name, or the one that the options describe, and applies what it stands for.
 fn named(cx: &mut PassContext<'_, '_>, name: &str, options: &PassOptions) -> PassResult {
     let mut found = false;
+    let shape = Shape::of(options).unwrap_or_default();
     for graph in graphs(cx.module) {
         let Some(plan_op) = plan_of(cx.module, graph) else { continue };
         let stands = directives_of(cx.module, graph).into_iter().find(|d| cx.module.name_text(d.op) == name);
@@ -135,7 +149,7 @@ fn named(cx: &mut PassContext<'_, '_>, name: &str, options: &PassOptions) -> Pas
             };
             let directives = made.into_iter().filter_map(|op| Some(Directive { op, loc: directive.loc, kind: Kind::read(cx.module, op)? }));
             let directives: Vec<_> = directives.collect();
-            primitives(cx.module, graph, directives, cx.reporter)?;
+            primitives(cx.module, graph, directives, shape, cx.reporter)?;
         }
     }
     if !found {

@@ -25,11 +25,11 @@ pub struct Row {
     pub loc: Loc,
 }
 
-/// Orders a graph, which is split and placed.
+/// Orders a graph, which is split and placed. Chains of contributions follow the order, trees stay as they are.
 ///
 /// # Errors
 /// An action without a node; a node that no row has, or two.
-pub fn run(module: &mut Module, graph: Op, rows: &[Row], reporter: &mut Reporter<'_>) -> Result<(), PassFailed> {
+pub fn run(module: &mut Module, graph: Op, rows: &[Row], shape: Shape, reporter: &mut Reporter<'_>) -> Result<(), PassFailed> {
     let ctx = module.ctx_arc();
     let nodes = compute_nodes(module, graph);
     let mut by_action: FxHashMap<(String, String, &str), Vec<Op>> = FxHashMap::default();
@@ -62,8 +62,9 @@ pub fn run(module: &mut Module, graph: Op, rows: &[Row], reporter: &mut Reporter
         }
         let block = module.only_block(graph).expect("a graph has a block");
         let mut b = Builder::at_end(module, block);
+        b.set_loc(row.loc);
         let state = b.state("dag.order").attr(&ctx, "slice", row.slice.to_attr(&ctx)).attr(&ctx, "slots", ctx.array_attr(slots));
-        b.set_loc(row.loc).insert(state);
+        b.insert(state);
     }
     if let Some(node) = nodes.iter().find(|node| !position.contains_key(node)) {
         reporter.error(rows[0].loc, format!("the order misses node '{}'", node_tag(module, *node))).note(module.op_loc(*node), "the node");
@@ -71,7 +72,12 @@ pub fn run(module: &mut Module, graph: Op, rows: &[Row], reporter: &mut Reporter
     if reporter.error_count() > errors {
         return Err(PassFailed);
     }
-    for gradient in crate::accumulate::gradients(module, graph) {
+    let gradients = match shape {
+        Shape::Chain => crate::accumulate::gradients(module, graph),
+        // A tree is the same whatever the order.
+        Shape::Tree => Vec::new(),
+    };
+    for gradient in gradients {
         follow(module, gradient, &position);
     }
     Ok(())

@@ -27,17 +27,17 @@ pub struct Placement {
 /// The coordinates of a slice, sorted by axis.
 type Coordinates = Vec<(Name, i64)>;
 
-/// Places a graph.
+/// Places a graph; each slice's contributions add up in this shape.
 ///
 /// # Errors
 /// A node that no directive places, or two place differently; a directive that selects nothing; several homes without microbatches.
-pub fn run(module: &mut Module, graph: Op, placements: &[Placement], reporter: &mut Reporter<'_>) -> Result<(), PassFailed> {
+pub fn run(module: &mut Module, graph: Op, placements: &[Placement], shape: Shape, reporter: &mut Reporter<'_>) -> Result<(), PassFailed> {
     let nodes = compute_nodes(module, graph);
     let slices = slices_of(module, &nodes, placements, reporter)?;
     let mut placer = Placer { module, graph, slices, mapped: FxHashMap::default(), groups: FxHashMap::default() };
     placer.results(&nodes);
     placer.operands(&nodes);
-    placer.gradients(reporter)
+    placer.gradients(shape, reporter)
 }
 
 /// The slice of every node.
@@ -235,7 +235,7 @@ impl Placer<'_> {
     }
 
     /// Sums the contributions of each slice there, and the slices' sums over the group.
-    fn gradients(&mut self, reporter: &mut Reporter<'_>) -> Result<(), PassFailed> {
+    fn gradients(&mut self, shape: Shape, reporter: &mut Reporter<'_>) -> Result<(), PassFailed> {
         for op in gradients(self.module, self.graph) {
             let old = self.module.operand(op, 0);
             let mut by_slice: Vec<(Coordinates, Vec<Value>)> = Vec::new();
@@ -249,7 +249,7 @@ impl Placer<'_> {
             by_slice.sort_by(|a, b| a.0.iter().map(|c| c.1).cmp(b.0.iter().map(|c| c.1)));
             let homes: Vec<Coordinates> = by_slice.iter().map(|(slice, _)| slice.clone()).collect();
             let mut b = Builder::before(self.module, op);
-            let sums: Vec<Value> = by_slice.iter().map(|(_, values)| sum(&mut b, values, Shape::Chain)).collect();
+            let sums: Vec<Value> = by_slice.iter().map(|(_, values)| sum(&mut b, values, shape)).collect();
             let total = if let [only] = sums[..] { only } else { self.over_group(op, &homes, &sums, reporter)? };
             self.module.set_operand(op, 0, total);
             let ty = self.module.ty(total);

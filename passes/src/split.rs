@@ -14,11 +14,11 @@ use crate::accumulate::{Shape, sum, summands};
 use crate::batching::{divide_batch, results_along};
 use crate::nodes::{compute_nodes, node_tag};
 
-/// Splits a graph into `parts` microbatches, tagged `tag`.
+/// Splits a graph into `parts` microbatches, tagged `tag`; contributions add up in this shape.
 ///
 /// # Errors
 /// The graph is split already; `parts` does not divide the batch.
-pub fn run(module: &mut Module, graph: Op, tag: &str, parts: i64, at: Loc, reporter: &mut Reporter<'_>) -> Result<(), PassFailed> {
+pub fn run(module: &mut Module, graph: Op, tag: &str, parts: i64, shape: Shape, at: Loc, reporter: &mut Reporter<'_>) -> Result<(), PassFailed> {
     let ctx = module.ctx_arc();
     if module.attr_by(graph, "microbatches").is_some() {
         reporter.error(at, "the graph is already split into microbatches").hint("one split a plan; divide further by its number of parts");
@@ -37,7 +37,7 @@ pub fn run(module: &mut Module, graph: Op, tag: &str, parts: i64, at: Loc, repor
         bodies.insert(callee, along);
     }
     module.set_attr_by(graph, "microbatches", ctx.int_attr(parts));
-    Splitter { module, graph, tag: ctx.name(tag), parts, values: FxHashMap::default() }.run(&nodes, &bodies);
+    Splitter { module, graph, tag: ctx.name(tag), parts, shape, values: FxHashMap::default() }.run(&nodes, &bodies);
     Ok(())
 }
 
@@ -46,6 +46,7 @@ struct Splitter<'m> {
     graph: Op,
     tag: Name,
     parts: i64,
+    shape: Shape,
     /// For every value that varies with the batch, its parts.
     values: FxHashMap<Value, Vec<Value>>,
 }
@@ -169,7 +170,7 @@ impl Splitter<'_> {
                     parts.extend(self.parts_of(value));
                 }
                 let mut b = Builder::before(self.module, op);
-                let total = sum(&mut b, &parts, Shape::Chain);
+                let total = sum(&mut b, &parts, self.shape);
                 self.module.set_operand(op, 0, total);
                 crate::accumulate::erase_unused(self.module, old);
             }

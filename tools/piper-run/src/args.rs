@@ -1,0 +1,104 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Parser, ValueEnum};
+
+/// Trains a model under a strategy, on virtual devices in this process.
+///
+/// The input is .pir text (a model, a mesh, a strategy.plan) or a compiled .pplan. The bytes of the data file are the tokens;
+/// every strategy sees the same global batches. `piper-run demo` shows all of it at work.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "piper-run", version)]
+pub struct RunArgs {
+    /// .pir or .pplan file
+    pub input: PathBuf,
+    /// Text to train on; its bytes are the tokens
+    #[arg(long, value_name = "FILE", required_unless_present = "compile_only")]
+    pub data: Option<PathBuf>,
+    /// Steps to train
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub steps: u64,
+    /// Which strategy.plan of the file
+    #[arg(long, value_name = "NAME")]
+    pub plan: Option<String>,
+    /// What runs: machine code, or the interpreter of a level. The default is the fastest that this build has
+    #[arg(long, value_enum)]
+    pub level: Option<Level>,
+    /// Write a trace of the steps for Perfetto (ui.perfetto.dev)
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+    /// Also run the same model on one device and report the largest differences
+    #[arg(long)]
+    pub compare_single: bool,
+    /// Add gradients in one fixed tree, so that strategies agree bit for bit
+    #[arg(long)]
+    pub fixed_tree: bool,
+    /// Compile, write the plan if -o says where, and stop
+    #[arg(long)]
+    pub compile_only: bool,
+    /// Where to write the compiled plan; with --compile-only
+    #[arg(short = 'o', long = "output", value_name = "FILE", requires = "compile_only")]
+    pub output: Option<PathBuf>,
+    /// Chooses the batches
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    pub seed: u64,
+    /// A step without progress for so long is given up, with where each device stands
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = positive)]
+    pub devices_timeout: f64,
+    /// Print the loss every so many steps (default: about 20 lines)
+    #[arg(long, value_name = "K")]
+    pub log_every: Option<u64>,
+}
+
+/// `piper-run demo`
+#[derive(Clone, Debug, Parser)]
+#[command(
+    name = "piper-run demo",
+    about = "Trains a small GPT by DualPipe on 4 pipeline ranks x 2 replicas with ZeRO-1, and compares it with one device"
+)]
+pub struct DemoArgs {
+    /// Text to train on; this repository's docs and sources if none is given
+    #[arg(long, value_name = "FILE")]
+    pub data: Option<PathBuf>,
+    /// Steps to train
+    #[arg(long, value_name = "N")]
+    pub steps: Option<u64>,
+    /// What runs: machine code, or the interpreter of a level
+    #[arg(long, value_enum)]
+    pub level: Option<Level>,
+    /// Where the trace goes
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+}
+
+/// What takes the steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Level {
+    /// Device programs with machine code
+    Native,
+    /// Device programs, kernels interpreted
+    Kernel,
+    /// Device programs, chunks interpreted
+    Device,
+    /// The graph, interpreted
+    Dag,
+}
+
+impl Level {
+    /// As it is written on the command line.
+    pub fn text(self) -> &'static str {
+        match self {
+            Level::Native => "native",
+            Level::Kernel => "kernel",
+            Level::Device => "device",
+            Level::Dag => "dag",
+        }
+    }
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    let seconds: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    // The upper bound keeps it a duration; it is three years.
+    if seconds > 0.0 && seconds < 1e8 { Ok(seconds) } else { Err("more than 0 and less than 1e8 seconds".to_owned()) }
+}

@@ -1,0 +1,40 @@
+//! The tool as a program: arguments in, exit status out.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use piper_runtime::StopFlag;
+
+use crate::Failure;
+use crate::args::{DemoArgs, RunArgs};
+use crate::run::Ending;
+
+/// Runs the tool on the process's arguments. Exit status: 0; 1 for anything wrong, other numbers than one device's included; 2
+/// for a command line that is none; 130 for an interrupted run.
+pub fn main() -> ExitCode {
+    let stop = StopFlag::new();
+    if let Err(error) = stop.raise_on_interrupt() {
+        eprintln!("warning: an interrupt will end the run at once: {error}");
+    }
+    let args: Vec<std::ffi::OsString> = std::env::args_os().collect();
+    let ended = match args.get(1).is_some_and(|arg| arg == "demo") {
+        true => {
+            let rest = args[..1].iter().chain(&args[2..]);
+            crate::demo::demo(&DemoArgs::parse_from(rest), &stop)
+        }
+        false => crate::run::run(&RunArgs::parse_from(&args), &stop),
+    };
+    status(ended)
+}
+
+fn status(ended: Result<Ending, Failure>) -> ExitCode {
+    match ended {
+        Ok(Ending::Done) => ExitCode::SUCCESS,
+        Ok(Ending::Differs) => ExitCode::FAILURE,
+        Ok(Ending::Interrupted) => ExitCode::from(130),
+        Err(failure) => {
+            eprint!("{failure}");
+            ExitCode::FAILURE
+        }
+    }
+}

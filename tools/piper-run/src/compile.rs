@@ -1,0 +1,266 @@
+//! From text to something that runs: a checked graph, and device programs where the level asks for them.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use piper_dialects::strategy::{Kind, LearningRate, PlanSpec, plans};
+use piper_dialects::{dag, func, nn};
+use piper_ir::pass::{Instrumentation, PassRegistry, RunOptions};
+use piper_ir::text::parse_module;
+use piper_ir::verify::verify;
+use piper_ir::{Context, Module, Op, Reporter, SourceFile, Sources, Value};
+use piper_passes::nodes::graphs;
+use piper_passes::pipeline_text::pass_manager;
+use piper_plan::{Plan, ScalarSource};
+
+use crate::data::Feed;
+use crate::{Failure, single};
+
+/// Passes over the model as it is written, up to where its inputs can be looked at.
+const MODEL: &str = "import-tags,inline-calls";
+/// Passes from there to a placed, ordered graph with an optimizer. Directives are expanded before the graph is built, so that
+/// what is wrong with them is said of the model's operations.
+const GRAPH: &str = "autodiff,expand-directives,build-dag,split-backward,split{A},place{A},order{A},replicate,update,verify-dag";
+
+/// What to compile, and how.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options<'a> {
+    /// The plan's name; the only one of the file if none is given.
+    pub plan: Option<&'a str>,
+    /// Add gradients as a balanced tree over the grains of the batch, so that strategies agree bit for bit.
+    pub fixed_tree: bool,
+    /// Compile the plan's [reference](crate::single) instead.
+    pub single: bool,
+}
+
+/// A checked graph of the whole step, from which everything that runs is made.
+#[derive(Debug)]
+pub struct Compiled {
+    pub(crate) module: Module,
+    pub(crate) sources: Sources,
+    pub(crate) graph: Op,
+    /// The plan's name.
+    pub name: String,
+    /// The inputs, with what fills them.
+    pub feeds: Vec<Feed>,
+    /// The learning rate, if the plan trains.
+    pub learning_rate: Option<ScalarSource>,
+    /// Devices of the mesh.
+    pub devices: usize,
+    /// Parts of the batch that are added up: microbatches times replicas.
+    pub grains: i64,
+    /// Whether the model computes in f64.
+    pub is_f64: bool,
+    /// Time the passes took, parsing included.
+    pub took: Duration,
+}
+
+/// Runs a pipeline over a module, with the messages of what is wrong.
+pub(crate) fn run_passes(
+    registry: &PassRegistry,
+    module: &mut Module,
+    sources: &Sources,
+    pipeline: &str,
+) -> Result<(), Failure> {
+    let ctx = module.ctx_arc();
+    let mut reporter = Reporter::new(&ctx);
+    let mut manager = pass_manager(registry, &format!("builtin.module({pipeline})"))
+        .map_err(|error| Failure::new(format!("this build has no such pipeline: {pipeline}: {error}")))?;
+    let options = RunOptions { verify_each: cfg!(debug_assertions), ..RunOptions::default() };
+    let done = manager.run(module, &mut reporter, &options, &mut Silent);
+    fault(&ctx, sources, reporter, done.is_ok())
+}
+
+/// The failure that a reporter tells of, if there is one.
+pub(crate) fn fault(
+    ctx: &Context,
+    sources: &Sources,
+    mut reporter: Reporter<'_>,
+    is_done: bool,
+) -> Result<(), Failure> {
+    if reporter.error_count() > 0 {
+        return Err(Failure::of(ctx, sources, &reporter.take()));
+    }
+    if is_done { Ok(()) } else { Err(Failure::new("a pass failed and did not say why")) }
+}
+
+struct Silent;
+
+impl Instrumentation for Silent {}
+
+/// A parsed and verified file.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub fn parse(name: &str, text: &str) -> Result<(Module, Sources), Failure> {
+    let ctx = Arc::new(Context::new(piper_dialects::all()));
+    let source = SourceFile::new(name, text);
+    let mut sources = Sources::default();
+    sources.add(source.clone());
+    let mut reporter = Reporter::new(&ctx);
+    let module = parse_module(&ctx, &source, &mut reporter).filter(|m| verify(m, &mut reporter));
+    fault(&ctx, &sources, reporter, module.is_some())?;
+    Ok((module.ok_or_else(|| Failure::new("the file could not be parsed"))?, sources))
+}
+
+/// The plan that is asked for; other plans are taken out of the module.
+///
+/// # Errors
+/// No plan, several and none named, or none of the name.
+pub fn choose_plan(module: &mut Module, sources: &Sources, file: &str, wanted: Option<&str>) -> Result<PlanSpec, Failure> {
+    let all = plans(module);
+    let name = |op: &Op| module.symbol_name(*op).unwrap_or("").to_owned();
+    let names: Vec<String> = all.iter().map(|op| format!("@{}", name(op))).collect();
+    let found = match wanted {
+        Some(wanted) => {
+            let wanted = wanted.trim_start_matches('@');
+            let found = all.iter().copied().find(|op| name(op) == wanted);
+            found.ok_or_else(|| {
+                Failure::with_hint(format!("'{file}' has no plan @{wanted}"), format!("its plans: {}", names.join(", ")))
+            })?
+        }
+        None => match all[..] {
+            [only] => only,
+            [] => {
+                return Err(Failure::with_hint(
+                    format!("'{file}' has no strategy.plan, so there is nothing to train"),
+                    "add one: strategy.plan @train for @loss on @mesh { ... }",
+                ));
+            }
+            _ => {
+                return Err(Failure::with_hint(
+                    format!("'{file}' has {} plans", all.len()),
+                    format!("choose one with --plan NAME: {}", names.join(", ")),
+                ));
+            }
+        },
+    };
+    for plan in all.into_iter().filter(|plan| *plan != found) {
+        module.erase(plan);
+    }
+    PlanSpec::read(module, found).ok_or_else(|| {
+        let mut reporter = Reporter::new(module.ctx());
+        verify(module, &mut reporter);
+        Failure::of(module.ctx(), sources, reporter.diagnostics())
+    })
+}
+
+/// Compiles text down to a verified graph.
+///
+/// # Errors
+/// Whatever is wrong with the file, with its source lines.
+pub fn compile(file: &str, text: &str, options: Options<'_>) -> Result<Compiled, Failure> {
+    let start = Instant::now();
+    let registry = piper_passes::registry::all();
+    let (mut module, sources) = parse(file, text)?;
+    let plan = choose_plan(&mut module, &sources, file, options.plan)?;
+    let grains = single::grains(&plan);
+    if options.single {
+        single::make_single(&mut module, &plan);
+    }
+    let (name, function) = (plan.name.clone(), plan.function_name.clone());
+    run_passes(&registry, &mut module, &sources, MODEL)?;
+    let learning_rate = plan.directives.iter().find_map(|d| match &d.kind {
+        Kind::Optimizer(spec) | Kind::Update(spec) => Some(scalar_source(spec.lr)),
+        _ => None,
+    });
+    let feeds = feeds(&module, &function)?;
+    let accumulate = if options.fixed_tree { "{accumulate=tree}" } else { "" };
+    run_passes(&registry, &mut module, &sources, &GRAPH.replace("{A}", accumulate))?;
+    let Some(&graph) = graphs(&module).first() else {
+        return Err(Failure::new(format!("plan @{name} gave no graph")));
+    };
+    let devices = if options.single { 1 } else { plan.mesh.devices() };
+    let is_f64 = module.walk(graph).any(|op| is_f64(&module, op));
+    Ok(Compiled { module, sources, graph, name, feeds, learning_rate, devices, grains, is_f64, took: start.elapsed() })
+}
+
+/// Whether an operation is a parameter in f64.
+fn is_f64(module: &Module, op: Op) -> bool {
+    let ctx = module.ctx();
+    module.name_text(op) == "dag.parameter"
+        && dag::Dist::of(ctx, module.ty(module.result(op, 0)))
+            .and_then(|dist| Some(dist.tensor.as_tensor(ctx)?.1 == ctx.f64()))
+            .unwrap_or(false)
+}
+
+/// A schedule of the learning rate as the plan's runtime scalar.
+fn scalar_source(rate: LearningRate) -> ScalarSource {
+    match rate {
+        LearningRate::Constant(value) => ScalarSource::Constant(value),
+        LearningRate::WarmupCosine { peak, floor, warmup, total } => {
+            ScalarSource::WarmupCosine { peak, floor, warmup, total }
+        }
+        LearningRate::WarmupLinear { peak, floor, warmup, total } => {
+            ScalarSource::WarmupLinear { peak, floor, warmup, total }
+        }
+        LearningRate::WarmupConstant { peak, warmup } => ScalarSource::WarmupConstant { peak, warmup },
+    }
+}
+
+/// The inputs of a function whose calls are inlined.
+fn feeds(module: &Module, function: &str) -> Result<Vec<Feed>, Failure> {
+    let ctx = module.ctx();
+    let Some(op) = module.lookup(module.root(), function) else { return Ok(Vec::new()) };
+    let Some(block) = module.only_block(op) else { return Ok(Vec::new()) };
+    let args = module.args(block).iter().enumerate().map(|(i, &arg)| {
+        let name = module.value_name(arg).map_or_else(|| format!("arg{i}"), |n| n.text(ctx).to_owned());
+        let role = func::arg_attr(module, op, i, "role").and_then(|a| a.as_str(ctx));
+        let (shape, element) = module.ty(arg).as_tensor(ctx).unwrap_or((&[], ctx.f32()));
+        let shape: Vec<u64> = shape.iter().map(|&d| u64::try_from(d).unwrap_or(0)).collect();
+        let mut feed = Feed::of(&name, role, &shape, element == ctx.i32())?;
+        feed.vocabulary = module.uses(arg).filter_map(|used| vocabulary(module, used.op, arg)).min();
+        Ok(feed)
+    });
+    args.collect()
+}
+
+/// How many values an operation can look up or predict by the tokens it takes.
+fn vocabulary(module: &Module, op: Op, tokens: Value) -> Option<u32> {
+    let ctx = module.ctx();
+    let size = |value: Value, dim: fn(&[i64]) -> Option<&i64>| {
+        let (shape, _) = module.ty(value).as_tensor(ctx)?;
+        u32::try_from(*dim(shape)?).ok()
+    };
+    match module.name_text(op) {
+        nn::Embedding::NAME if module.operand(op, 0) == tokens => size(module.operand(op, 1), |s| s.first()),
+        nn::CrossEntropy::NAME if module.operand(op, 1) == tokens => size(module.operand(op, 0), |s| s.last()),
+        _ => None,
+    }
+}
+
+impl Compiled {
+    /// The context of the module.
+    pub fn ctx(&self) -> &Context {
+        self.module.ctx()
+    }
+
+    /// Tokens that one step trains on.
+    pub fn tokens_per_step(&self) -> u64 {
+        self.feeds.first().map_or(0, |feed| (feed.rows * feed.length) as u64)
+    }
+}
+
+/// Facts about a plan's inputs that a `.pplan` keeps as notes: `vocabulary.tokens = 256`.
+pub(crate) fn note_feeds(plan: &mut Plan, feeds: &[Feed]) {
+    for feed in feeds {
+        if let Some(vocabulary) = feed.vocabulary {
+            plan.misc.notes.push((format!("vocabulary.{}", feed.name), vocabulary.to_string()));
+        }
+    }
+}
+
+/// The inputs of a plan, with what its notes say of them.
+///
+/// # Errors
+/// An input that bytes cannot fill.
+pub(crate) fn feeds_of_plan(plan: &Plan) -> Result<Vec<Feed>, Failure> {
+    let feed = |input: &piper_plan::Input| {
+        let mut feed = Feed::of(&input.name, None, &input.shape, input.dtype == piper_plan::DType::I32)?;
+        let key = format!("vocabulary.{}", input.name);
+        let note = plan.misc.notes.iter().find(|(name, _)| *name == key);
+        feed.vocabulary = note.and_then(|(_, value)| value.parse().ok());
+        Ok(feed)
+    };
+    plan.inputs.iter().map(feed).collect()
+}

@@ -1,0 +1,31 @@
+//! `piper-run`: trains a model from `.pir` text or a compiled plan, and compares a strategy with one device.
+//!
+//! ```text
+//! text --compile--> graph --DagEngine--> steps          (interpreter of the graph, --level=dag)
+//!                     |
+//!                     +--lower--> Plan --PlanEngine--> steps   (device programs on threads; kernels native or interpreted)
+//! ```
+//!
+//! The tool is a library, so that tests compare strategies without starting processes.
+
+#![forbid(unsafe_code)]
+
+pub mod args;
+pub mod cli;
+pub mod compare;
+pub mod compile;
+pub mod data;
+pub mod demo;
+pub mod engine;
+pub mod files;
+pub mod lower;
+pub mod progress;
+pub mod run;
+pub mod schedule;
+pub mod single;
+pub mod source;
+pub mod train;
+
+mod failure;
+
+pub use failure::Failure;

@@ -1,0 +1,263 @@
+//! `piper-run FILE`: compile, train, tell.
+
+use std::time::Duration;
+
+use piper_plan::Plan;
+use piper_runtime::{MemoryUse, NativeLibrary, StopFlag};
+
+use crate::args::{Level, RunArgs};
+use crate::compare::Tier;
+use crate::compile::{Compiled, compile, feeds_of_plan};
+use crate::data::Corpus;
+use crate::engine::{DagEngine, Engine, PlanEngine};
+use crate::lower::{best_level, lower};
+use crate::progress::{Progress, loss_curve};
+use crate::source::Source;
+use crate::train::{Trained, Training};
+use crate::{Failure, compile, files};
+
+/// How a run ended that did not fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// All steps were taken, and a comparison, if any, came out well.
+    Done,
+    /// The comparison found other numbers.
+    Differs,
+    /// The run was interrupted between steps.
+    Interrupted,
+}
+
+/// How engines are opened.
+#[derive(Clone, Debug)]
+pub struct EngineOptions {
+    /// What takes the steps.
+    pub level: Level,
+    /// Gradients are reported.
+    pub gradients: bool,
+    /// Steps are recorded.
+    pub trace: bool,
+    /// A step without progress for so long is given up.
+    pub timeout: Duration,
+    /// Ends the run between steps.
+    pub stop: StopFlag,
+}
+
+/// An engine for a compiled graph.
+///
+/// # Errors
+/// Whatever lowering finds; a level that this build does not have.
+pub fn open<'c>(compiled: &'c mut Compiled, options: &EngineOptions) -> Result<Box<dyn Engine + 'c>, Failure> {
+    if options.level == Level::Dag {
+        return Ok(Box::new(DagEngine::new(compiled)?));
+    }
+    let (plan, library) = lower(compiled, options.level, options.gradients)?;
+    let feeds = compiled.feeds.clone();
+    Ok(Box::new(PlanEngine::load(plan, feeds, &*library, runtime_options(options))?))
+}
+
+fn runtime_options(options: &EngineOptions) -> piper_runtime::Options {
+    piper_runtime::Options {
+        timeout: options.timeout,
+        trace: options.trace,
+        stop: options.stop.clone(),
+        ..piper_runtime::Options::default()
+    }
+}
+
+/// Runs what the arguments say.
+///
+/// # Errors
+/// Anything wrong with the input, the data, an output path, or a step.
+pub fn run(args: &RunArgs, stop: &StopFlag) -> Result<Ending, Failure> {
+    for (what, path) in [("plan", &args.output), ("trace", &args.trace)] {
+        path.as_ref().map_or(Ok(()), |path| files::check_writable(what, path))?;
+    }
+    match Source::read(&args.input)? {
+        Source::Text { name, text } => run_text(args, stop, &name, &text),
+        Source::Plan(plan) => run_plan(args, stop, *plan),
+    }
+}
+
+fn engine_options(args: &RunArgs, level: Level, stop: &StopFlag) -> EngineOptions {
+    EngineOptions {
+        level,
+        gradients: args.compare_single,
+        trace: args.trace.is_some(),
+        timeout: Duration::from_secs_f64(args.devices_timeout),
+        stop: stop.clone(),
+    }
+}
+
+fn run_text(args: &RunArgs, stop: &StopFlag, name: &str, text: &str) -> Result<Ending, Failure> {
+    let options = compile::Options { plan: args.plan.as_deref(), fixed_tree: args.fixed_tree, single: false };
+    let mut ours = compile(name, text, options)?;
+    let level = args.level.unwrap_or_else(best_level);
+    println!("{}", describe(&ours, level));
+    if args.compile_only {
+        return compile_only(args, &mut ours, level);
+    }
+    let corpus = corpus(args)?;
+    corpus.check(&ours.feeds)?;
+    let options = engine_options(args, level, stop);
+    let mut single = match args.compare_single {
+        true => {
+            let options = compile::Options { single: true, ..options_of(args) };
+            Some(compile(name, text, options)?)
+        }
+        false => None,
+    };
+    let tier = tier(&ours, args.fixed_tree);
+    let training = Training { corpus: &corpus, steps: args.steps, learning_rate: ours.learning_rate.clone(), stop: stop.clone() };
+    let tokens = ours.tokens_per_step();
+    let mut engine = open(&mut ours, &options)?;
+    let reference_options = EngineOptions { trace: false, ..options };
+    let mut reference = single.as_mut().map(|single| open(single, &reference_options)).transpose()?;
+    let mut progress = Progress::new(args.steps, tokens, args.log_every);
+    let trained = training.run(&mut *engine, reference.as_deref_mut(), |loss| progress.step(loss));
+    progress.finish();
+    conclude(args, &*engine, &trained?, tokens, tier)
+}
+
+fn options_of(args: &RunArgs) -> compile::Options<'_> {
+    compile::Options { plan: args.plan.as_deref(), fixed_tree: args.fixed_tree, single: false }
+}
+
+/// What a comparison is held to: the strictest that can hold.
+pub fn tier(compiled: &Compiled, fixed_tree: bool) -> Tier {
+    match (fixed_tree, compiled.is_f64) {
+        (true, _) => Tier::Bitwise,
+        (false, true) => Tier::F64,
+        (false, false) => Tier::F32,
+    }
+}
+
+/// One line about a compiled plan.
+pub fn describe(compiled: &Compiled, level: Level) -> String {
+    let s = |n: i64| if n == 1 { "" } else { "s" };
+    let (devices, grains) = (compiled.devices as i64, compiled.grains);
+    format!(
+        "plan @{}: {devices} device{}, batch in {grains} part{}, {} tokens a step, level {}; compiled in {:.0} ms",
+        compiled.name,
+        s(devices),
+        s(grains),
+        compiled.tokens_per_step(),
+        level.text(),
+        compiled.took.as_secs_f64() * 1e3,
+    )
+}
+
+fn corpus(args: &RunArgs) -> Result<Corpus, Failure> {
+    let data = args.data.as_deref().ok_or_else(|| Failure::with_hint("there is no data to train on", "--data FILE"))?;
+    Corpus::read(data, args.seed)
+}
+
+fn compile_only(args: &RunArgs, compiled: &mut Compiled, level: Level) -> Result<Ending, Failure> {
+    if level == Level::Dag {
+        if args.output.is_some() {
+            return Err(Failure::with_hint("level dag has no device programs to write", "use --level native or --level device"));
+        }
+        return Ok(Ending::Done);
+    }
+    let (plan, _) = lower(compiled, level, false)?;
+    if let Some(path) = &args.output {
+        files::write("plan", path, &plan.to_bytes())?;
+        println!("wrote {}", path.display());
+    }
+    Ok(Ending::Done)
+}
+
+fn run_plan(args: &RunArgs, stop: &StopFlag, plan: Plan) -> Result<Ending, Failure> {
+    let shown = args.input.display();
+    if args.compare_single || args.fixed_tree || args.plan.is_some() {
+        return Err(Failure::with_hint(
+            format!("'{shown}' is compiled: --compare-single, --fixed-tree and --plan need the .pir it came from"),
+            "run them on the .pir file",
+        ));
+    }
+    if let Some(level) = args.level.filter(|level| *level != Level::Native) {
+        return Err(Failure::with_hint(
+            format!("'{shown}' is compiled: its kernels are machine code, and level {} interprets text", level.text()),
+            "run the .pir file with this level",
+        ));
+    }
+    let faults = piper_plan::verify(&plan);
+    if !faults.is_empty() {
+        let lines: Vec<String> = faults.iter().map(|f| f.render(&plan)).collect();
+        return Err(Failure::with_hint(
+            format!("'{shown}' is not safe to run:\n{}", lines.join("\n")),
+            "the file was changed after it was compiled; compile the .pir again",
+        ));
+    }
+    if args.compile_only {
+        return Ok(Ending::Done);
+    }
+    let corpus = corpus(args)?;
+    let feeds = feeds_of_plan(&plan)?;
+    corpus.check(&feeds)?;
+    let library = NativeLibrary::of_plan(&plan).map_err(|error| Failure::new(format!("'{shown}': {error}")))?;
+    let tokens = plan.misc.tokens_per_step;
+    println!("plan @{}: {} devices, {tokens} tokens a step, level native", plan.name, plan.devices());
+    let options = runtime_options(&engine_options(args, Level::Native, stop));
+    let mut engine = PlanEngine::load(plan, feeds, &library, options)?;
+    let training = Training { corpus: &corpus, steps: args.steps, learning_rate: None, stop: stop.clone() };
+    let mut progress = Progress::new(args.steps, tokens, args.log_every);
+    let trained = training.run(&mut engine, None, |loss| progress.step(loss));
+    progress.finish();
+    conclude(args, &engine, &trained?, tokens, Tier::F32)
+}
+
+/// Prints the summary and writes the trace.
+fn conclude(args: &RunArgs, engine: &dyn Engine, trained: &Trained, tokens: u64, tier: Tier) -> Result<Ending, Failure> {
+    print!("{}", summary(trained, tokens, &engine.memory(), tier));
+    if let Some(path) = &args.trace {
+        match engine.trace() {
+            Some(trace) => {
+                files::write("trace", path, trace.as_bytes())?;
+                println!("trace written to {} (open it at https://ui.perfetto.dev)", path.display());
+            }
+            None => println!("no trace: level dag has no devices that run at the same time"),
+        }
+    }
+    Ok(ending(trained, tier))
+}
+
+/// What a run comes to.
+pub fn ending(trained: &Trained, tier: Tier) -> Ending {
+    if trained.is_stopped {
+        return Ending::Interrupted;
+    }
+    match &trained.comparison {
+        Some(comparison) if !comparison.meets(tier) && comparison.steps > 0 => Ending::Differs,
+        _ => Ending::Done,
+    }
+}
+
+/// Loss, speed, memory and comparison, in lines for people.
+pub fn summary(trained: &Trained, tokens: u64, memory: &[(String, MemoryUse)], tier: Tier) -> String {
+    let mut out = String::new();
+    let steps = trained.losses.len() as u64;
+    if trained.is_stopped {
+        out += &format!("interrupted after step {steps}; nothing is half done\n");
+    }
+    out += &format!("loss {}\n", loss_curve(&trained.losses, 40));
+    let seconds = trained.wall.as_secs_f64();
+    if steps > 0 && seconds > 0.0 {
+        let per_step = seconds / steps as f64 * 1e3;
+        out += &format!("{steps} steps in {seconds:.2} s: {per_step:.1} ms a step, {:.0} tokens/s", (steps * tokens) as f64 / seconds);
+        let reference = trained.reference_wall.as_secs_f64();
+        if reference > 0.0 {
+            out += &format!("; one device {:.1} ms a step", reference / steps as f64 * 1e3);
+        }
+        out.push('\n');
+    }
+    if !memory.is_empty() {
+        out += &format!("{:<24} {:>14} {:>14} {:>12}\n", "device", "peak planned", "peak used", "workspace");
+    }
+    for (device, memory) in memory {
+        out += &format!("{device:<24} {:>14} {:>14} {:>12}\n", memory.planned, memory.used, memory.workspace);
+    }
+    if let Some(comparison) = trained.comparison.as_ref().filter(|c| c.steps > 0) {
+        out += &comparison.report(tier);
+    }
+    out
+}
