@@ -5,8 +5,8 @@
 //! argument (`role`, `batch_dim`) is therefore stored as `piper.role`; the custom form writes it without the prefix, and
 //! [`arg_attr`] takes the short name.
 
-mod syntax;
-mod verify;
+pub(crate) mod syntax;
+pub(crate) mod verify;
 
 use piper_ir::{Attr, AttrConstraint, Block, Dialect, Module, Op, Type, TypeConstraint};
 

@@ -40,7 +40,7 @@ fn set(p: &mut Parser<'_>, name: &str, attr: Attr) {
     p.state().attrs.push((name, attr));
 }
 
-pub(super) fn parse_func(p: &mut Parser<'_>) -> ParseResult<()> {
+pub(crate) fn parse_func(p: &mut Parser<'_>) -> ParseResult<()> {
     let ctx = p.ctx();
     for visibility in ["private", "public", "nested"] {
         if p.eat_keyword(visibility) {
@@ -116,7 +116,7 @@ pub(super) fn parse_func(p: &mut Parser<'_>) -> ParseResult<()> {
     Ok(())
 }
 
-pub(super) fn print_func(p: &mut Printer<'_>, op: Op) {
+pub(crate) fn print_func(p: &mut Printer<'_>, op: Op) {
     let (module, ctx) = (p.module(), p.ctx());
     if let Some(visibility) = module.attr_by(op, "sym_visibility").and_then(|a| a.as_str(ctx)) {
         p.text(" ");
@@ -185,7 +185,7 @@ fn print_short_dict(p: &mut Printer<'_>, dict: Option<Attr>) {
     p.text("}");
 }
 
-pub(super) fn parse_call(p: &mut Parser<'_>) -> ParseResult<()> {
+pub(crate) fn parse_call(p: &mut Parser<'_>) -> ParseResult<()> {
     let start = p.token().start;
     let callee = p.parse_symbol_name()?;
     let callee = p.ctx().symbol_attr_of(callee);
@@ -205,7 +205,7 @@ pub(super) fn parse_call(p: &mut Parser<'_>) -> ParseResult<()> {
     Ok(())
 }
 
-pub(super) fn print_call(p: &mut Printer<'_>, op: Op) {
+pub(crate) fn print_call(p: &mut Printer<'_>, op: Op) {
     let module = p.module();
     p.text(" ");
     if let Some(callee) = module.attr_by(op, "callee") {

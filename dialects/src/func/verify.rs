@@ -5,7 +5,7 @@ use piper_ir::{Attr, AttrData, Module, Op, Reporter, Trait, Type};
 
 use super::{Call, Func};
 
-pub(super) fn func(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
+pub(crate) fn func(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
     let (ctx, loc) = (module.ctx(), module.op_loc(op));
     let name = module.symbol_name(op).unwrap_or_default();
     let ty = Func(op).function_type(module).as_type(ctx);
@@ -130,7 +130,7 @@ pub(super) fn call(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
 }
 
 /// `(tensor<4xf32>, i32)`
-fn list(module: &Module, types: &[Type]) -> String {
+pub(crate) fn list(module: &Module, types: &[Type]) -> String {
     let texts: Vec<String> = types.iter().map(|ty| ty.display(module.ctx())).collect();
     format!("({})", texts.join(", "))
 }

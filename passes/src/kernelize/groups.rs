@@ -1,0 +1,234 @@
+//! Which operations of a body run in one launch.
+//!
+//! Operations that work value by value are fused with each other, and with the matrix product they follow. Everything else
+//! is a launch of its own. An operation joins a group only if no other group would then have to run both before and after
+//! it; so the groups stay orderable.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use piper_dialects::nn;
+use piper_ir::{Module, Op, Type, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::outline::boundary;
+
+/// What an operation is to fusion.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Role {
+    /// Value by value over one shape.
+    Elementwise,
+    /// A fill: repeated wherever an elementwise group wants it, for it costs nothing there.
+    Constant,
+    /// A matrix product, which may go on elementwise.
+    Product,
+    /// A kernel of its own kind.
+    Alone(&'static str),
+    /// No kernel: stays where it is.
+    Kept,
+}
+
+/// The role of an operation.
+pub(super) fn role(module: &Module, op: Op) -> Role {
+    match module.name_text(op) {
+        nn::Add::NAME
+        | nn::Mul::NAME
+        | nn::Scale::NAME
+        | nn::Gelu::NAME
+        | nn::GeluDx::NAME
+        | nn::Silu::NAME
+        | nn::SiluDx::NAME => Role::Elementwise,
+        nn::Constant::NAME => Role::Constant,
+        nn::Linear::NAME | nn::LinearDx::NAME | nn::LinearDw::NAME => Role::Product,
+        nn::LayerNorm::NAME | nn::RmsNorm::NAME => Role::Alone("norm"),
+        nn::LayerNormDx::NAME | nn::RmsNormDx::NAME => Role::Alone("norm_dx"),
+        nn::LayerNormDw::NAME | nn::RmsNormDw::NAME => Role::Alone("norm_dw"),
+        nn::Attention::NAME => Role::Alone("attention"),
+        nn::AttentionDx::NAME => Role::Alone("attention_dx"),
+        nn::Rotary::NAME => Role::Alone("rotary"),
+        nn::CrossEntropy::NAME => Role::Alone("cross_entropy"),
+        nn::CrossEntropyDx::NAME => Role::Alone("cross_entropy_dx"),
+        nn::Embedding::NAME => Role::Alone("embedding"),
+        nn::EmbeddingDw::NAME => Role::Alone("embedding_dw"),
+        nn::SumRows::NAME => Role::Alone("sum_rows"),
+        _ => Role::Kept,
+    }
+}
+
+/// Operations of one launch.
+#[derive(Clone, Debug)]
+pub(super) struct Group {
+    /// The kind of the kernel; `None` for an operation that is kept.
+    pub(super) kind: Option<&'static str>,
+    /// In the order of the body. The first one of a `gemm` is the product.
+    pub(super) ops: Vec<Op>,
+    /// The type of the values that more elementwise operations would have.
+    space: Option<Type>,
+    /// Positions of its first and last operation in the body.
+    span: (usize, usize),
+}
+
+/// The groups of a body in an order in which they can run: among those that can, the one that begins first.
+pub(super) fn groups(module: &Module, function: Op) -> Vec<Group> {
+    let Some(block) = module.only_block(function) else { return Vec::new() };
+    let Some(end) = module.last_op(block) else { return Vec::new() };
+    let ops: Vec<Op> = module.ops(block).filter(|op| *op != end).collect();
+    let position = ops.iter().enumerate().map(|(i, op)| (*op, i)).collect();
+    let mut fusion = Fusion { module, groups: Vec::new(), of: FxHashMap::default(), position };
+    for &op in &ops {
+        fusion.place(op);
+    }
+    fusion.constants(&ops, end);
+    fusion.ordered()
+}
+
+struct Fusion<'m> {
+    module: &'m Module,
+    /// Merged groups stay behind empty.
+    groups: Vec<Group>,
+    of: FxHashMap<Op, usize>,
+    position: FxHashMap<Op, usize>,
+}
+
+impl Fusion<'_> {
+    fn start(&mut self, op: Op, kind: Option<&'static str>, grows: bool) {
+        let space = grows.then(|| self.module.ty(self.module.result(op, 0)));
+        let at = self.position[&op];
+        self.of.insert(op, self.groups.len());
+        self.groups.push(Group { kind, ops: vec![op], space, span: (at, at) });
+    }
+
+    fn place(&mut self, op: Op) {
+        match role(self.module, op) {
+            Role::Constant => {}
+            Role::Kept => self.start(op, None, false),
+            Role::Alone(kind) => self.start(op, Some(kind), false),
+            Role::Product => self.start(op, Some("gemm"), true),
+            Role::Elementwise => self.join(op),
+        }
+    }
+
+    /// The group that makes a value.
+    fn maker(&self, value: Value) -> Option<usize> {
+        self.module.defining_op(value).and_then(|op| self.of.get(&op).copied())
+    }
+
+    /// Groups whose values a group uses directly.
+    fn sources(&self, group: usize) -> Vec<usize> {
+        let operands = self.groups[group].ops.iter().flat_map(|op| self.module.operands(*op));
+        let mut sources: Vec<usize> = operands.filter_map(|v| self.maker(v)).filter(|s| *s != group).collect();
+        sources.sort_unstable();
+        sources.dedup();
+        sources
+    }
+
+    /// Whether `group` needs values of `other`, directly or not.
+    fn needs(&self, group: usize, other: usize) -> bool {
+        // What ends before the other begins can need nothing of it.
+        let begin = self.groups[other].span.0;
+        let (mut pending, mut seen) = (vec![group], FxHashSet::default());
+        while let Some(at) = pending.pop() {
+            for source in self.sources(at) {
+                if source == other {
+                    return true;
+                }
+                if self.groups[source].span.1 > begin && seen.insert(source) {
+                    pending.push(source);
+                }
+            }
+        }
+        false
+    }
+
+    fn join(&mut self, op: Op) {
+        let space = self.module.ty(self.module.result(op, 0));
+        let mut makers: Vec<usize> = self.module.operands(op).filter_map(|v| self.maker(v)).collect();
+        makers.sort_unstable_by_key(|group| Reverse(*group));
+        makers.dedup();
+        let fits = |group: &usize| self.groups[*group].space == Some(space);
+        // The latest maker first: it is the least likely to be needed by the others.
+        let target = makers
+            .iter()
+            .copied()
+            .filter(fits)
+            .find(|target| makers.iter().all(|other| other == target || !self.needs(*other, *target)));
+        let Some(target) = target else {
+            return self.start(op, Some("map"), true);
+        };
+        self.of.insert(op, target);
+        self.groups[target].ops.push(op);
+        self.groups[target].span.1 = self.position[&op];
+        for other in makers.into_iter().filter(|other| *other != target) {
+            let alike = self.groups[other].kind == Some("map") && self.groups[other].space == Some(space);
+            let between = |group: &usize| *group != other && self.needs(*group, other);
+            if alike && !self.sources(target).iter().any(between) {
+                let moved = std::mem::take(&mut self.groups[other].ops);
+                self.groups[other].space = None;
+                let begin = self.groups[other].span.0.min(self.groups[target].span.0);
+                self.groups[target].span.0 = begin;
+                for op in &moved {
+                    self.of.insert(*op, target);
+                }
+                self.groups[target].ops.extend(moved);
+            }
+        }
+    }
+
+    /// A constant goes into every elementwise group that uses it; if something else does too, it is also a launch.
+    fn constants(&mut self, ops: &[Op], end: Op) {
+        for &op in ops.iter().filter(|op| role(self.module, **op) == Role::Constant) {
+            let value = self.module.result(op, 0);
+            let mut users: Vec<Op> = self.module.uses(value).map(|used| used.op).collect();
+            users.sort_unstable_by_key(|user| user.index());
+            users.dedup();
+            let mut is_launched = false;
+            for user in users {
+                let fused = user != end && role(self.module, user) == Role::Elementwise;
+                let Some(&group) = self.of.get(&user).filter(|_| fused) else {
+                    is_launched = true;
+                    continue;
+                };
+                if !self.groups[group].ops.contains(&op) {
+                    self.groups[group].ops.push(op);
+                }
+            }
+            if is_launched {
+                self.start(op, Some("map"), false);
+            }
+        }
+    }
+
+    /// Kahn's order; ties go to the group whose first operation comes first.
+    fn ordered(mut self) -> Vec<Group> {
+        for group in &mut self.groups {
+            let product = (group.kind == Some("gemm")).then(|| group.ops[0]);
+            group.ops.sort_unstable_by_key(|op| (Some(*op) != product, self.position[op]));
+        }
+        let live = (0..self.groups.len()).filter(|g| !self.groups[*g].ops.is_empty());
+        let mut waits = vec![0; self.groups.len()];
+        let mut followers = vec![Vec::new(); self.groups.len()];
+        let mut ready = BinaryHeap::new();
+        for group in live {
+            let (arguments, _) = boundary(self.module, &self.groups[group]);
+            let mut sources: Vec<usize> = arguments.into_iter().filter_map(|v| self.maker(v)).collect();
+            sources.sort_unstable();
+            sources.dedup();
+            waits[group] = sources.len();
+            sources.into_iter().for_each(|source| followers[source].push(group));
+            if waits[group] == 0 {
+                ready.push(Reverse((self.groups[group].span.0, group)));
+            }
+        }
+        let mut order = Vec::new();
+        while let Some(Reverse((_, group))) = ready.pop() {
+            order.push(self.groups[group].clone());
+            for &next in &followers[group] {
+                waits[next] -= 1;
+                if waits[next] == 0 {
+                    ready.push(Reverse((self.groups[next].span.0, next)));
+                }
+            }
+        }
+        order
+    }
+}
