@@ -1,6 +1,7 @@
 //! Reference interpreters for every level of Piper's IR: the semantics that lowerings are tested against.
 //!
-//! [`func`] runs functions of the model level, whole models as well as the outlined bodies of compute chunks.
+//! [`func`] runs functions of the model level, whole models as well as the outlined bodies of compute chunks; [`kernel`] gives
+//! what device programs launch as functions on flat buffers.
 //!
 //! The bottom of the crate is plain numerics that know no IR: [`tensor`] holds values, [`ops`] has one function for each
 //! model-level and optimizer-level operation. They are written as their formulas read, with a fixed order of evaluation,
@@ -15,6 +16,7 @@
 pub mod dag;
 pub mod error;
 pub mod func;
+pub mod kernel;
 pub mod ops;
 pub mod real;
 pub mod shapes;

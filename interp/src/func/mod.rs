@@ -1,4 +1,5 @@
-//! Runs functions of the model level: `func`, `nn`, and `strategy.annotate` regions, which change no values.
+//! Runs functions of the model level: `func`, `nn`, and `strategy.annotate` regions, which change no values; and kernels,
+//! whose meaning is that of the operations in them.
 //!
 //! ```
 //! use piper_interp::{Tensor, func};
@@ -21,7 +22,7 @@ mod parameters;
 
 use std::borrow::Cow;
 
-use piper_dialects::{func, nn};
+use piper_dialects::{func, kernel, nn};
 use piper_ir::verify::SymbolTable;
 use piper_ir::{Block, Loc, Module, Op, OpName, Reporter, Type, Value};
 use rustc_hash::FxHashMap;
@@ -81,6 +82,8 @@ pub struct Interpreter<'m> {
 struct Names {
     func: OpName,
     call: OpName,
+    kernel: OpName,
+    launch: OpName,
     parameter: OpName,
     annotate: OpName,
 }
@@ -99,6 +102,8 @@ impl<'m> Interpreter<'m> {
             names: Names {
                 func: ctx.op_name(func::Func::NAME),
                 call: ctx.op_name(func::Call::NAME),
+                kernel: ctx.op_name(kernel::Func::NAME),
+                launch: ctx.op_name(kernel::Launch::NAME),
                 parameter: ctx.op_name(nn::Parameter::NAME),
                 annotate: ctx.op_name("strategy.annotate"),
             },
@@ -133,7 +138,7 @@ impl<'m> Interpreter<'m> {
         let module = self.module;
         let name = module.symbol_name(func).unwrap_or_default();
         let block = Some(func)
-            .filter(|f| module.name(*f) == self.names.func)
+            .filter(|f| [self.names.func, self.names.kernel].contains(&module.name(*f)))
             .and_then(|f| module.only_block(f))
             .ok_or_else(|| self.error(func, format!("'@{name}' is not a function with a body")))?;
         let declared = module.args(block);
@@ -218,8 +223,8 @@ impl<'m> Interpreter<'m> {
             .operands(op)
             .map(|v| self.value(op, values, v))
             .collect::<Result<Vec<&Tensor>, Error>>()?;
-        if name == self.names.call {
-            let callee = func::Call(op).callee(module).as_symbol(module.ctx());
+        if name == self.names.call || name == self.names.launch {
+            let callee = module.attr_by(op, "callee").and_then(|c| c.as_symbol(module.ctx()));
             let target = callee
                 .and_then(|name| self.functions.get(name))
                 .ok_or_else(|| self.error(op, "the called function does not exist"))?;
