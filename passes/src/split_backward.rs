@@ -139,13 +139,14 @@ fn outline(module: &mut Module, body: Op, name: &str, ops: &[Op], arguments: &[V
     let inputs = [arguments, residuals].concat();
     let ty = ctx.function(&types(module, &inputs), &types(module, outputs));
     let mut b = Builder::after(module, body);
+    b.set_loc(loc);
     let state = b
         .state("func.func")
         .attr(&ctx, "sym_name", ctx.str_attr(name))
         .attr(&ctx, "function_type", ctx.type_attr(ty))
         .attr(&ctx, "sym_visibility", ctx.str_attr("private"))
         .region();
-    let function = b.set_loc(loc).insert(state);
+    let function = b.insert(state);
     let region = module.regions(function)[0];
     let block = module.add_block(region);
     let mut map = FxHashMap::default();

@@ -218,8 +218,11 @@ impl<'m> Builder<'m> {
         self.module.ctx()
     }
 
-    /// Creates and inserts an operation.
-    pub fn insert(&mut self, state: OpState) -> Op {
+    /// Creates and inserts an operation. One without a location gets the builder's.
+    pub fn insert(&mut self, mut state: OpState) -> Op {
+        if state.loc == self.module.ctx.unknown_loc() {
+            state.loc = self.loc;
+        }
         let op = self.module.create(state);
         match self.before {
             Some(before) => self.module.insert_before(before, op),

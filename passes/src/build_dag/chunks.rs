@@ -45,19 +45,23 @@ impl Chunks {
         let mut number: FxHashMap<(usize, bool), usize> = FxHashMap::default();
         let mut chunks: Vec<Chunk> = Vec::new();
         let mut of_op = FxHashMap::default();
-        let errors = reporter.error_count();
+        let mut untagged = false;
         for op in module.ops(body) {
             let name = module.name_text(op);
             if name == nn::Parameter::NAME || name == func::Return::NAME {
                 continue;
             }
+            let forward = module.attr_by(op, "pass").and_then(|a| a.as_str(ctx)).is_none_or(|pass| pass == "F");
             let Some(tags) = tags_attr(module, op).filter(|tags| tags.as_dict(ctx).is_some_and(|d| !d.is_empty())) else {
-                reporter
-                    .error(module.op_loc(op), format!("'{name}' is in no segment: it has no tags"))
-                    .hint("put it inside a strategy.annotate {...} region, such as {PP = 0}");
+                // Its backward operations have none for the same reason.
+                if forward {
+                    reporter
+                        .error(module.op_loc(op), format!("'{name}' is in no segment: it has no tags"))
+                        .hint("put it inside a strategy.annotate {...} region, such as {PP = 0}");
+                }
+                untagged = true;
                 continue;
             };
-            let forward = module.attr_by(op, "pass").and_then(|a| a.as_str(ctx)).is_none_or(|pass| pass == "F");
             let count = segments.len();
             let segment = *segments.entry(tags).or_insert(count);
             let at = *number.entry((segment, forward)).or_insert_with(|| {
@@ -67,7 +71,7 @@ impl Chunks {
             chunks[at].ops.push(op);
             of_op.insert(op, at);
         }
-        if reporter.error_count() > errors {
+        if untagged {
             return Err(PassFailed);
         }
         let order = running_order(module, &chunks, &of_op, reporter)?;
@@ -119,7 +123,8 @@ fn running_order(module: &Module, chunks: &[Chunk], of_op: &FxHashMap<Op, usize>
     if order.len() == chunks.len() {
         return Ok(order);
     }
-    let cyclic = petgraph::algo::tarjan_scc(&graph).into_iter().find(|component| component.len() > 1).unwrap_or_default();
+    let mut cyclic = petgraph::algo::tarjan_scc(&graph).into_iter().find(|component| component.len() > 1).unwrap_or_default();
+    cyclic.sort_unstable();
     let tags = |at: usize| chunks[at].tags.display(module.ctx());
     let (a, b) = (graph[cyclic[0]], graph[cyclic[1]]);
     let report = reporter.error(

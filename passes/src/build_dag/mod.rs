@@ -91,13 +91,14 @@ impl<'m> GraphBuilder<'m> {
         let name = module.symbol_name(plan).unwrap_or("step").to_owned();
         let mut b = Builder::after(module, plan);
         // The plan keeps its name for the directives still to come; the graph is the step it plans.
+        b.set_loc(loc);
         let state = b
             .state("dag.graph")
             .attr(&ctx, "sym_name", ctx.str_attr(&format!("{name}_step")))
             .attr(&ctx, "function", ctx.symbol_attr_of(function))
             .attr(&ctx, "mesh", ctx.symbol_attr_of(mesh))
             .region();
-        let graph = b.set_loc(loc).insert(state);
+        let graph = b.insert(state);
         let region = module.regions(graph)[0];
         module.add_block(region);
         Self { module, func, graph, mesh, values: FxHashMap::default() }
@@ -122,8 +123,9 @@ impl<'m> GraphBuilder<'m> {
             let batch = func::arg_attr(self.module, self.func, i, "batch_dim");
             let (ty, loc) = (dist.ty(&ctx), self.module.op_loc(self.func));
             let mut b = self.builder();
+            b.set_loc(loc);
             let state = b.state("dag.input").attr(&ctx, "name", ctx.str_attr(&name)).attr_if(&ctx, "batch_dim", batch).results([ty]);
-            let value = b.set_loc(loc).value(state);
+            let value = b.value(state);
             self.module.set_value_name(value, ctx.name(&name));
             self.values.insert(arg, value);
         }
@@ -146,8 +148,9 @@ impl<'m> GraphBuilder<'m> {
             }
             let (ty, loc) = (self.everywhere(self.module.ty(result)).ty(&ctx), self.module.op_loc(op));
             let mut b = self.builder();
+            b.set_loc(loc);
             let state = b.state("dag.parameter").attr(&ctx, "name", name).attr(&ctx, "init", init).results([ty]);
-            let value = b.set_loc(loc).value(state);
+            let value = b.value(state);
             if let Some(hint) = self.module.value_name(result) {
                 self.module.set_value_name(value, hint);
             }
@@ -163,6 +166,7 @@ impl<'m> GraphBuilder<'m> {
         let results: Vec<_> = outlined.outputs.iter().map(|v| self.result_dist(*v, chunks).ty(&ctx)).collect();
         let loc = self.module.op_loc(*chunk.ops.last().expect("a chunk has operations"));
         let mut b = self.builder();
+        b.set_loc(loc);
         let state = b
             .state("dag.compute")
             .operands(operands)
@@ -171,7 +175,7 @@ impl<'m> GraphBuilder<'m> {
             .attr(&ctx, "node", ctx.str_attr(&chunk.node_name()))
             .attr(&ctx, "kind", ctx.str_attr(if chunk.forward { "F" } else { "B" }))
             .attr(&ctx, "tags", chunk.tags);
-        let op = b.set_loc(loc).insert(state);
+        let op = b.insert(state);
         for (old, new) in outlined.outputs.iter().zip(self.module.results(op)) {
             self.values.insert(*old, new);
             if let Some(hint) = self.module.value_name(*old) {
@@ -207,8 +211,9 @@ impl<'m> GraphBuilder<'m> {
         let loss = self.values[&returned[0]];
         let loc = self.module.op_loc(self.func);
         let mut b = self.builder();
+        b.set_loc(loc);
         let state = b.state("dag.output").operands([loss]).attr(&ctx, "name", ctx.str_attr("loss"));
-        b.set_loc(loc).insert(state);
+        b.insert(state);
         for name in order {
             let mut total = by_parameter[&name][0];
             for &next in &by_parameter[&name][1..] {
@@ -217,8 +222,9 @@ impl<'m> GraphBuilder<'m> {
             let ty = self.module.ty(total);
             let loc = self.module.defining_op(total).map_or(loc, |op| self.module.op_loc(op));
             let mut b = self.builder();
+            b.set_loc(loc);
             let state = b.state("dag.gradient").operands([total]).results([ty]).attr(&ctx, "name", name);
-            b.set_loc(loc).insert(state);
+            b.insert(state);
         }
     }
 }
@@ -235,6 +241,7 @@ pub(crate) fn add(b: &mut Builder<'_>, a: Value, other: Value) -> Value {
         _ => None,
     };
     let loc = b.module.defining_op(other).map_or(ctx.unknown_loc(), |op| b.module.op_loc(op));
+    b.set_loc(loc);
     let state = b.state("dag.add").operands([a, other]).results([Dist { held, ..x }.ty(&ctx)]);
-    b.set_loc(loc).value(state)
+    b.value(state)
 }

@@ -51,13 +51,14 @@ impl Outliner {
         let ty = ctx.function(&types(module, inputs), &types(module, outputs));
         let loc = module.op_loc(chunk.ops[0]);
         let mut b = Builder::before(module, self.func);
+        b.set_loc(loc);
         let state = b
             .state("func.func")
             .attr(&ctx, "sym_name", ctx.str_attr(name))
             .attr(&ctx, "function_type", ctx.type_attr(ty))
             .attr(&ctx, "sym_visibility", ctx.str_attr("private"))
             .region();
-        let function = b.set_loc(loc).insert(state);
+        let function = b.insert(state);
         let region = module.regions(function)[0];
         let block = module.add_block(region);
         let mut map = FxHashMap::default();
