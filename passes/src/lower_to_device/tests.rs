@@ -205,6 +205,35 @@ fn a_dropped_swapped_or_repeated_instruction_is_rejected() {
     }
 }
 
+/// Exchanging two operands of equal type keeps a program safe, but it is another program.
+#[test]
+fn operands_that_change_places_are_rejected() {
+    let shape = Shape { pp: 3, dp: 2, microbatches: 3, zero: true, tied: true, clip: true, interleaved: true };
+    let mut planned = lowered(shape, true);
+    let ctx = planned.ctx_arc();
+    memory_plan::run(&mut planned, &mut Reporter::new(&ctx), memory_plan::Options::default()).unwrap();
+    let mut exchanged = 0;
+    for program in memory_plan::programs(&planned) {
+        let block = planned.only_block(program).unwrap();
+        for op in planned.ops(block).filter(|op| planned.name_text(*op) == "device.launch") {
+            let is_sum = planned.attr_by(op, "callee").unwrap().as_symbol(&ctx).unwrap().text(&ctx).starts_with("accumulate");
+            let operands: Vec<_> = planned.operands(op).collect();
+            for (i, &a) in operands.iter().enumerate() {
+                for (j, &b) in operands.iter().enumerate().skip(i + 1) {
+                    if planned.ty(a) == planned.ty(b) && !is_sum {
+                        let mut other = planned.clone();
+                        other.set_operand(op, i, b);
+                        other.set_operand(op, j, a);
+                        assert!(check(&other).is_err(), "operands {i} and {j} of {:?}", planned.attr_by(op, "name").unwrap().display(&ctx));
+                        exchanged += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(exchanged > 30);
+}
+
 /// What a transfer or collective is paired by.
 fn channel(module: &Module, op: Op) -> Option<(String, piper_ir::Attr, Option<piper_ir::Attr>)> {
     let comm = module.attr_by(op, "comm")?;

@@ -7,8 +7,9 @@
 use piper_dialects::dag::{Compute, Dist, Home, MICROBATCH};
 use piper_dialects::device::{self, Program};
 use piper_ir::{Attr, Context, Module, Name, Op, Reporter, Value};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::values::{Contents, Mismatch};
 use crate::emit_plan::Emitted;
 use crate::lower_to_device::ORIGIN;
 use crate::memory_plan::sync::{Clocks, event_number};
@@ -16,13 +17,15 @@ use crate::memory_plan::sync::{Clocks, event_number};
 /// No instruction.
 const NONE: u32 = u32::MAX;
 
-/// First and last instruction of a node in a program, how many there are, and how many of them launch something.
+/// The instructions of a node in a program: first and last, how many, and how many of them launch something.
 #[derive(Clone, Copy)]
 struct Span {
     first: u32,
     last: u32,
     count: u32,
     launches: u32,
+    /// Two of them write one buffer.
+    repeats: bool,
 }
 
 /// Checks the correspondence if the graph is there; whether nothing is wrong.
@@ -71,11 +74,15 @@ struct Checker<'m> {
 impl Checker<'_> {
     fn check(&self, nodes: &[Op], reporter: &mut Reporter<'_>) {
         let (module, ctx) = (self.module, self.module.ctx());
-        let mut spans: Vec<Span> = vec![Span { first: NONE, last: NONE, count: 0, launches: 0 }; nodes.len()];
+        let mut spans: Vec<Span> = vec![Span { first: NONE, last: NONE, count: 0, launches: 0, repeats: false }; nodes.len()];
         let origin = ctx.name(ORIGIN);
+        let mut written: FxHashSet<(usize, Value)> = FxHashSet::default();
         for (at, op) in self.instructions.iter().enumerate() {
             let from = module.attr(*op, origin).and_then(|o| o.as_int(ctx)).and_then(|o| usize::try_from(o).ok());
-            let Some(span) = from.and_then(|from| spans.get_mut(from)) else { continue };
+            let Some((from, span)) = from.and_then(|from| Some((from, spans.get_mut(from)?))) else { continue };
+            if let Some(launch) = device::Launch::cast(module, *op) {
+                span.repeats |= launch.writes(module).any(|buffer| !written.insert((from, buffer)));
+            }
             if span.count == 0 {
                 span.first = at as u32;
             }
@@ -83,6 +90,7 @@ impl Checker<'_> {
             span.count += 1;
             span.launches += u32::from(module.name_text(*op) == "device.launch");
         }
+        self.values(nodes, reporter);
         let after = self.clocks();
         for (at, &op) in nodes.iter().enumerate() {
             self.count(op, spans[at], reporter);
@@ -107,19 +115,66 @@ impl Checker<'_> {
         }
     }
 
+    /// What instructions read.
+    fn values(&self, nodes: &[Op], reporter: &mut Reporter<'_>) {
+        let (module, ctx) = (self.module, self.module.ctx());
+        let key = ctx.name(ORIGIN);
+        let origin = |op: Op| module.attr(op, key)?.as_int(ctx).and_then(|o| usize::try_from(o).ok());
+        let mut states: FxHashMap<&str, Value> = FxHashMap::default();
+        for op in nodes.iter().filter(|op| matches!(module.name_text(**op), "dag.parameter" | "dag.state")) {
+            let (name, value) = (module.attr_by(*op, "name").and_then(|n| n.as_str(ctx)), module.result(*op, 0));
+            if let Some(name) = name.filter(|_| self.is_home(value)) {
+                states.insert(name, value);
+            }
+        }
+        let mut contents = Contents::new(module, |value| self.root(value));
+        for Mismatch { instruction, buffer } in contents.run(self.program, nodes, origin, &states) {
+            let name = module.symbol_name(self.program).unwrap_or("");
+            let what = module.attr_by(instruction, "name").and_then(|n| n.as_str(ctx)).unwrap_or("");
+            let message = match module.name_text(instruction) {
+                "dag.commit" => format!("'@{name}' leaves another value in \"{buffer}\" than is committed to it"),
+                kind => format!("in '@{name}' '{kind}' {what} finds another value in \"{buffer}\" than the graph says"),
+            };
+            reporter.error(module.op_loc(instruction), message);
+        }
+    }
+
+    /// The value that the aliases of a value lead to here.
+    fn root(&self, mut value: Value) -> Value {
+        let (module, ctx) = (self.module, self.module.ctx());
+        while let Some(def) = module.defining_op(value) {
+            value = match module.name_text(def) {
+                "dag.project" | "dag.gradient" => module.operand(def, 0),
+                "dag.join" => {
+                    let Some(Dist { home: Home::Group(group), .. }) = Dist::of(ctx, module.ty(value)) else { break };
+                    let slices = self.slices.get(&group).map_or(&[][..], Vec::as_slice);
+                    let mine = slices.iter().position(|slice| slice.iter().all(|at| self.here.contains(at)));
+                    match mine.filter(|at| *at < module.num_operands(def)) {
+                        Some(at) => module.operand(def, at),
+                        None => break,
+                    }
+                }
+                _ => break,
+            };
+        }
+        value
+    }
+
     /// How often a node was lowered here.
     fn count(&self, op: Op, span: Span, reporter: &mut Reporter<'_>) {
         let module = self.module;
         let runs = |value: Value| self.is_home(value);
         let wanted = match module.name_text(op) {
-            "dag.compute" => {
+            // It may be several kernels, which write different buffers.
+            "dag.compute" | "dag.sum_squares" => {
                 let value = module.results(op).chain(module.operands(op)).next();
-                Some(u32::from(value.is_some_and(runs)))
+                let several = if span.repeats { 1 } else { span.count.max(1) };
+                Some(if value.is_some_and(runs) { several } else { 0 })
             }
             "dag.transfer" => {
                 Some(u32::from(runs(module.operand(op, 0)) || runs(module.result(op, 0))))
             }
-            "dag.all_reduce" | "dag.reduce_scatter" | "dag.all_gather" | "dag.sum_squares" | "dag.sum" | "dag.clip_scale" => {
+            "dag.all_reduce" | "dag.reduce_scatter" | "dag.all_gather" | "dag.sum" | "dag.clip_scale" => {
                 Some(u32::from(runs(module.result(op, 0))))
             }
             // In place it is one launch; copies may come before it.

@@ -2,9 +2,11 @@
 //!
 //! First the plan is made and checked by `plan::verify`: pairing, deadlock, races, lifetimes, dataflow. Its faults are reported
 //! at the operations involved, both parties of each. Then, if the `dag.graph` is still there, the correspondence: every node was
-//! lowered once on each class of its home, and every edge of the graph is implied by what happens before what.
+//! lowered once on each class of its home, every edge of the graph is implied by what happens before what, and every instruction
+//! reads the values that its node has as operands.
 
 mod correspondence;
+mod values;
 
 use piper_ir::pass::{OptionDef, PassFailed, PassInfo, PassResult};
 use piper_ir::{Module, Op, Reporter};
