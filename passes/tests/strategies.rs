@@ -102,8 +102,11 @@ fn assert_same(name: &str, a: &[Step], b: &[Step], tolerance: f64) {
 
 type Options = &'static [(&'static str, &'static str)];
 
-/// Name, mesh, directives, and the passes that consume them; microbatches times replicas is 8.
-const STRATEGIES: &[(&str, &str, &str, &[(&str, Options)])] = &[
+/// Name, mesh, directives, and the passes that consume them.
+type Strategy = (&'static str, &'static str, &'static str, &'static [(&'static str, Options)]);
+
+/// Microbatches times replicas is 8.
+const STRATEGIES: &[Strategy] = &[
     (
         "dp2",
         "\"dp\" = 2",

@@ -177,7 +177,7 @@ impl Layout {
             let (index, count) = self.shard(dist, dim, device);
             if count > 1 {
                 let size = part.shape[dim];
-                if size % count != 0 {
+                if !size.is_multiple_of(count) {
                     let reason =
                         format!("dimension {dim} of size {size} has no {count} equal parts");
                     return Err(NumericError::Attribute { op: "shard", reason });

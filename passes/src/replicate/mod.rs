@@ -23,6 +23,8 @@ pub mod buckets;
 pub mod directives;
 pub mod topology;
 
+use std::collections::hash_map::Entry;
+
 use piper_dialects::dag::{AllReduce, AxisSizes, Compute, Dist, Home};
 use piper_dialects::nn::Along;
 use piper_dialects::strategy::{Directive, Kind, bucket_bytes};
@@ -321,7 +323,7 @@ fn vary(
     for op in order {
         if let Some(node) = Compute::cast(module, op) {
             let callee = node.callee(module).as_symbol(&ctx).expect("declared as a symbol");
-            if !bodies.contains_key(&callee) {
+            if let Entry::Vacant(slot) = bodies.entry(callee) {
                 let Some(body) = module.lookup_nearest(op, callee.text(&ctx)) else {
                     reporter.error(
                         module.op_loc(op),
@@ -331,7 +333,7 @@ fn vary(
                 };
                 let results = results_along(module, body, reporter)?;
                 divide_batch(module, body, factor, &what, reporter)?;
-                bodies.insert(callee, results);
+                slot.insert(results);
             }
             along.extend(module.results(op).zip(bodies[&callee].iter().copied()));
             continue;
