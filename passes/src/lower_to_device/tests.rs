@@ -165,6 +165,24 @@ fn orders_that_contradict_each_other_are_an_error_that_prints_the_circle() {
     }
 }
 
+#[test]
+fn waiting_for_memory_needs_no_more_of_it() {
+    for shape in shapes() {
+        let bytes = |options: memory_plan::Options| {
+            let mut module = lowered(shape, false);
+            let ctx = module.ctx_arc();
+            memory_plan::run(&mut module, &mut Reporter::new(&ctx), options).unwrap();
+            check(&module).unwrap_or_else(|why| panic!("{options:?} {shape:?}\n{why}"));
+            emitted(&module).programs.iter().map(|p| p.arena_bytes).sum::<u64>()
+        };
+        let default = memory_plan::Options::default();
+        let apart = bytes(memory_plan::Options { no_reuse: true, ..default });
+        let usual = bytes(default);
+        let least = bytes(memory_plan::Options { least_memory: true, ..default });
+        assert!(least <= usual && usual <= apart, "{least} {usual} {apart} {shape:?}");
+    }
+}
+
 /// Every change of one instruction of a correct program is noticed.
 #[test]
 fn a_dropped_swapped_or_repeated_instruction_is_rejected() {

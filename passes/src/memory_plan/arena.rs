@@ -7,6 +7,17 @@ const NONE: u32 = u32::MAX;
 /// How many of the blocks that fit are looked at for one whose users are done.
 const LOOKED_AT: usize = 16;
 
+/// What taking a block would mean.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Delay {
+    /// Its users are known to be done.
+    None,
+    /// They are to be waited for, but were issued long enough ago that this takes no time.
+    Little,
+    /// They may still have to begin.
+    Unknown,
+}
+
 /// A range of bytes, and per stream the last instruction that used it.
 #[derive(Clone, Debug)]
 pub(super) struct Block {
@@ -41,19 +52,20 @@ impl Arena {
         offset
     }
 
-    /// Takes memory: the smallest block that fits among those whose users are done, else the smallest that fits, else what
-    /// free neighbours make together, else new memory. Returns its offset and whose end must be waited for.
-    pub(super) fn take(&mut self, size: u64, is_done: impl Fn(&Block) -> bool) -> (u64, Box<[u32]>) {
-        if let Some(found) = self.take_free(size, &is_done) {
+    /// Takes memory: the smallest block that fits among those with the least delay, at most `most`; else what free neighbours
+    /// make together; else new memory. Returns its offset and whose end must be waited for.
+    pub(super) fn take(&mut self, size: u64, most: Delay, delay: impl Fn(&Block) -> Delay) -> (u64, Box<[u32]>) {
+        if let Some(found) = self.take_free(size, most, &delay) {
             return found;
         }
         // Blocks are kept apart as long as possible, so that an old one is not waited for because of a young neighbour.
         self.join_neighbours();
-        if let Some(found) = self.take_free(size, &is_done) {
+        if let Some(found) = self.take_free(size, most, &delay) {
             return found;
         }
         let last = self.by_offset.last_key_value().map(|(_, block)| block.clone());
-        match last.filter(|block| block.offset + block.size == self.bytes) {
+        let at_end = |block: &Block| block.offset + block.size == self.bytes && block.size < size;
+        match last.filter(|block| at_end(block) && delay(block) <= most) {
             Some(block) => {
                 self.remove(block.offset);
                 self.bytes = block.offset + size;
@@ -63,11 +75,11 @@ impl Arena {
         }
     }
 
-    fn take_free(&mut self, size: u64, is_done: &impl Fn(&Block) -> bool) -> Option<(u64, Box<[u32]>)> {
-        let mut fits = self.by_size.range((size, 0)..).take(LOOKED_AT).map(|&(_, offset)| offset);
-        let first = fits.next()?;
-        let done = std::iter::once(first).chain(fits).find(|offset| is_done(&self.by_offset[offset]));
-        let block = self.remove(done.unwrap_or(first))?;
+    fn take_free(&mut self, size: u64, most: Delay, delay: &impl Fn(&Block) -> Delay) -> Option<(u64, Box<[u32]>)> {
+        let fits = self.by_size.range((size, 0)..).take(LOOKED_AT);
+        let best = fits.map(|&(_, offset)| (delay(&self.by_offset[&offset]), offset)).min_by_key(|&(delay, _)| delay);
+        let (_, offset) = best.filter(|&(delay, _)| delay <= most)?;
+        let block = self.remove(offset)?;
         if block.size > size {
             self.add(Block { offset: block.offset + size, size: block.size - size, users: block.users.clone() });
         }
@@ -122,17 +134,18 @@ mod tests {
     }
 
     #[test]
-    fn the_smallest_block_whose_users_are_done_is_taken() {
+    fn the_smallest_block_with_the_least_delay_is_taken() {
+        let delay = |b: &Block| if b.users[0] < 5 { Delay::None } else { Delay::Unknown };
         let mut arena = Arena::new(1);
         arena.grow(1024);
         arena.give_back(block(0, 64, 9));
         arena.give_back(block(128, 128, 1));
-        let (offset, users) = arena.take(64, |b| b.users[0] < 5);
-        assert_eq!((offset, users[0]), (128, 1));
-        let (offset, users) = arena.take(64, |b| b.users[0] < 5);
-        assert_eq!((offset, users[0]), (192, 1));
-        let (offset, users) = arena.take(64, |b| b.users[0] < 5);
-        assert_eq!((offset, users[0]), (0, 9), "no done block is left");
+        assert_eq!(arena.take(64, Delay::Unknown, delay).0, 128);
+        assert_eq!(arena.take(64, Delay::Unknown, delay).0, 192);
+        let (offset, _) = arena.take(64, Delay::Little, delay);
+        assert_eq!(offset, 1024, "it is better to grow than to wait");
+        let (offset, users) = arena.take(64, Delay::Unknown, delay);
+        assert_eq!((offset, users[0]), (0, 9), "unless waiting is asked for");
     }
 
     #[test]
@@ -141,10 +154,10 @@ mod tests {
         arena.grow(192);
         arena.give_back(block(0, 64, 1));
         arena.give_back(block(64, 64, 2));
-        let (offset, users) = arena.take(128, |_| true);
+        let (offset, users) = arena.take(128, Delay::None, |_| Delay::None);
         assert_eq!((offset, users[0], arena.bytes()), (0, 2, 192));
         arena.give_back(block(128, 64, 3));
-        let (offset, _) = arena.take(256, |_| true);
+        let (offset, _) = arena.take(256, Delay::None, |_| Delay::None);
         assert_eq!((offset, arena.bytes()), (128, 384), "the free end is extended");
     }
 }

@@ -7,8 +7,9 @@
 //!
 //! Persistent buffers come first. Then the order of issue is walked: a buffer takes memory at its first access and gives it back
 //! after its last one. Of the free blocks that fit, the smallest is taken whose last users are known to be done (by stream order
-//! and events); failing that, the smallest of all, and its last users are waited for, by events that stand in the program
-//! afterwards. Copies into parts of a flat buffer are left out where their source may as well be that part from the beginning.
+//! and events); failing that, one whose last users were issued some time ago, which are waited for by events that stand in the
+//! program afterwards. Rather than to hold up a stream for a transfer that may have yet to begin, the arena grows, unless the
+//! option `least-memory` says otherwise. Copies into parts of a flat buffer are left out where their source may as well be that part from the beginning.
 //!
 //! **Input**: `device.program`s, planned or not. **Output**: the same with `at` on every buffer and `arena` on the program.
 
@@ -20,7 +21,7 @@ use piper_dialects::device::{Buffer, Program};
 use piper_ir::pass::{OptionDef, PassInfo, PassResult};
 use piper_ir::{Context, Module, Op, Reporter, Type, TypeData};
 
-use arena::{Arena, Block};
+use arena::{Arena, Block, Delay};
 use sync::{Clocks, Dependency, Listing, event_number};
 
 /// What may be asked for.
@@ -32,7 +33,12 @@ pub struct Options {
     pub keep_copies: bool,
     /// Give every buffer memory of its own.
     pub no_reuse: bool,
+    /// Wait for any free memory rather than take more.
+    pub least_memory: bool,
 }
+
+/// Instructions of a stream after which an earlier one of it is taken to be over.
+const SETTLED: u32 = 2;
 
 /// Beginnings of buffers are multiples of this.
 const ALIGN: u64 = 64;
@@ -83,7 +89,7 @@ fn plan_program(module: &mut Module, program: Op, reporter: &mut Reporter<'_>, o
         return;
     }
     planner.persistent(module);
-    planner.walk(module, options.no_reuse);
+    planner.walk(module, options);
     let Planner { offsets, arena, persistent_bytes, extra, .. } = planner;
     let bytes = arena.bytes();
     for (number, buffer) in listing.buffers.iter().enumerate() {
@@ -164,7 +170,12 @@ impl<'l> Planner<'l> {
         self.persistent_bytes = self.arena.bytes();
     }
 
-    fn walk(&mut self, module: &Module, no_reuse: bool) {
+    fn walk(&mut self, module: &Module, options: Options) {
+        let no_reuse = options.no_reuse;
+        let most = if options.least_memory { Delay::Unknown } else { Delay::Little };
+        // How many instructions each stream had issued at each one of its own.
+        let mut issued = vec![0u32; self.listing.stream_count];
+        let mut number: Vec<u32> = Vec::with_capacity(self.listing.ops.len());
         let (listing, streams) = (self.listing, self.listing.stream_count);
         let mut clocks = Clocks::new(streams);
         let mut after: Vec<u32> = Vec::with_capacity(listing.ops.len() * streams);
@@ -191,10 +202,16 @@ impl<'l> Planner<'l> {
                     self.offsets[b] = Some(self.arena.grow(self.sizes[b]));
                     continue;
                 }
-                let is_done = |block: &Block| {
-                    (0..streams).all(|of| block.users[of] == NONE || clocks.knows(stream, of, block.users[of]))
+                let delay = |block: &Block| {
+                    let of_stream = |of: usize| match block.users[of] {
+                        NONE => Delay::None,
+                        user if clocks.knows(stream, of, user) => Delay::None,
+                        user if number[user as usize] + SETTLED <= issued[of] => Delay::Little,
+                        _ => Delay::Unknown,
+                    };
+                    (0..streams).map(of_stream).max().unwrap_or(Delay::None)
                 };
-                let (offset, users) = self.arena.take(self.sizes[b], is_done);
+                let (offset, users) = self.arena.take(self.sizes[b], most, delay);
                 self.offsets[b] = Some(offset);
                 for (of, &user) in users.iter().enumerate() {
                     if user != NONE && !clocks.knows(stream, of, user) {
@@ -204,6 +221,8 @@ impl<'l> Planner<'l> {
                     }
                 }
             }
+            issued[stream] += u32::from(!listing.accesses(at).is_empty());
+            number.push(issued[stream]);
             clocks.issue(stream, at as u32);
             after.extend_from_slice(clocks.row(stream));
             if no_reuse {
@@ -229,6 +248,7 @@ pub fn passes() -> Vec<PassInfo> {
         option("report", "a remark for every program with its peak bytes"),
         option("keep-copies", "leave copies into flat buffers as they are"),
         option("no-reuse", "give every buffer memory of its own"),
+        option("least-memory", "wait for any free memory rather than take more"),
     ];
     let pass = PassInfo::with_options(
         "memory-plan",
@@ -240,6 +260,7 @@ pub fn passes() -> Vec<PassInfo> {
                 report: flag("report")?,
                 keep_copies: flag("keep-copies")?,
                 no_reuse: flag("no-reuse")?,
+                least_memory: flag("least-memory")?,
             };
             Ok(move |cx: &mut piper_ir::pass::PassContext<'_, '_>| run(cx.module, cx.reporter, options))
         },
