@@ -21,7 +21,10 @@ pub enum Along {
 /// An operation's answer to how its results vary if its operands vary so: one [`Along`] an operand in, one a result out.
 /// The error is a reason that names the operand.
 #[derive(Clone, Copy, Debug)]
-pub struct Batching(pub fn(&Module, Op, &[Along]) -> Result<Vec<Along>, String>);
+pub struct Batching(pub Rule);
+
+/// Operands' variation in, results' variation out.
+pub type Rule = fn(&Module, Op, &[Along]) -> Result<Vec<Along>, String>;
 
 /// The rule of an operation that has a [`Signature`].
 ///

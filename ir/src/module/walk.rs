@@ -6,32 +6,27 @@ use crate::{Op, Region};
 impl Module {
     /// All operations under `root`, itself included, each before those in its regions, in textual order.
     pub fn walk(&self, root: Op) -> impl Iterator<Item = Op> + '_ {
-        let mut stack = vec![root];
-        let mut started = false;
+        let mut at = None;
+        let mut stack = Vec::new();
         std::iter::from_fn(move || {
-            if !started {
-                started = true;
+            let Some(current) = at else {
+                at = Some(root);
                 return Some(root);
+            };
+            // Down into the first operation of the first non-empty region; else along; else up and along.
+            let mut next = self.first_inner_op(current, 0);
+            if next.is_some() {
+                stack.push(current);
             }
-            loop {
-                let at = *stack.last()?;
-                // Down into the first operation of the first non-empty region.
-                if let Some(inner) = self.first_inner_op(at, 0) {
-                    stack.push(inner);
-                    return Some(inner);
-                }
-                // Else along, or up and along.
-                loop {
-                    let done = stack.pop()?;
-                    if done == root {
-                        return None;
-                    }
-                    if let Some(next) = self.op_after(done) {
-                        stack.push(next);
-                        return Some(next);
-                    }
+            let mut done = current;
+            while next.is_none() && done != root {
+                next = self.op_after(done);
+                if next.is_none() {
+                    done = stack.pop()?;
                 }
             }
+            at = Some(next?);
+            next
         })
     }
 

@@ -366,7 +366,7 @@ impl<'m> Printer<'m> {
             return;
         }
         let name = match hints[0] {
-            Some(hint) => self.unique(&hint.text(self.ctx).to_owned()),
+            Some(hint) => self.unique(hint.text(self.ctx)),
             None => {
                 self.next_value += 1;
                 (self.next_value - 1).to_string().into()

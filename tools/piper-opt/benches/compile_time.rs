@@ -25,7 +25,6 @@ const ROAD: &[&str] = &[
     "split",
     "place",
     "order",
-    "replicate",
     "update",
     "verify-dag",
     "lower-to-device",
