@@ -13,6 +13,14 @@ pub enum CodegenError {
         /// What is wrong.
         reason: String,
     },
+    /// Something that is launched is no kernel this code generator knows.
+    #[error("'@{symbol}' cannot become code: {reason}")]
+    Unsupported {
+        /// Its symbol.
+        symbol: String,
+        /// Why not, and what to do about it.
+        reason: String,
+    },
     /// Two different kernels carry one symbol.
     #[error("symbol `{symbol}` names two different kernels; name kernels with `Kernel::symbol`")]
     SymbolClash {
@@ -79,7 +87,7 @@ pub enum CodegenError {
     },
     /// Built without the `llvm` feature.
     #[error(
-        "this build has no code generator: rebuild with the `llvm` feature, or run kernels by the reference"
+        "this build has no code generator: install LLVM 22 (`cargo xtask demo` does it on Debian) and rebuild with `--features llvm`, or run the plan by an interpreter (`--level=kernel`)"
     )]
     WithoutLlvm,
 }

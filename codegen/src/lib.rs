@@ -3,7 +3,8 @@
 //! A [`Kernel`] describes one launch as plain data: a matrix product with its epilogue, a fused elementwise map, a
 //! norm, attention, a loss, a look-up, an optimizer update. [`compile`] turns a set of them into a shared object
 //! through LLVM (feature `llvm`); [`mod@reference`] evaluates them in plain Rust where LLVM is absent, and is what the
-//! generated code is tested against. [`catalog`] builds the elementwise kernels of the operation set.
+//! generated code is tested against. [`catalog`] builds the elementwise kernels of the operation set, [`adapter`] reads
+//! kernels from IR and puts the code of all of them into a plan.
 //!
 //! ```
 //! use piper_codegen::{catalog, kernel::Dtype, reference};
@@ -21,6 +22,7 @@
 //! The flow is `Kernel -> llvm (emit, optimise, object file) -> link -> bytes`; the middle runs in a child process by
 //! default, see [`child_main`].
 
+pub mod adapter;
 mod blocking;
 pub mod catalog;
 mod child;

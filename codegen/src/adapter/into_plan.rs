@@ -1,0 +1,104 @@
+//! The code of everything that a plan launches.
+
+use piper_dialects::device;
+use piper_ir::{Module, Op};
+use piper_plan::{Code, DType, Kind, Param, Plan};
+use rustc_hash::FxHashMap;
+
+use crate::compile::{Isolation, OptLevel, compile};
+use crate::error::CodegenError;
+use crate::kernel::{Dtype, Kernel, Mode, Parameter};
+use crate::target::Target;
+
+/// The description of every kernel that `plan` declares, in the order of its table, found in the module that the plan was
+/// made from.
+///
+/// # Errors
+/// A symbol that the module does not have or that is no kernel, or whose parameters differ from the declaration.
+pub fn plan_kernels(module: &Module, plan: &Plan) -> Result<Vec<Kernel>, CodegenError> {
+    let symbols = launchable(module, plan);
+    let found = plan.kernels.iter().map(|declared| {
+        let unsupported = |reason| CodegenError::Unsupported { symbol: declared.symbol.clone(), reason };
+        let op = symbols.get(declared.symbol.as_str());
+        let op = op.ok_or_else(|| unsupported("the module that the plan is to be made of lacks it".into()))?;
+        let kernel = super::kernel(module, *op)?;
+        let parameters: Vec<Param> = kernel.parameters().iter().map(param).collect();
+        if parameters != declared.params || kernel.scalars() != declared.scalars {
+            let reason = format!(
+                "it takes {} and {} scalars, but the plan launches it with {} and {}",
+                list(&parameters),
+                kernel.scalars(),
+                list(&declared.params),
+                declared.scalars
+            );
+            return Err(unsupported(reason));
+        }
+        Ok(kernel)
+    });
+    found.collect()
+}
+
+/// Compiles all kernels that `plan` declares into one shared object, which the plan then carries, with the target it is for
+/// and the workspace that kernels and programs need.
+///
+/// # Errors
+/// Those of [`plan_kernels`] and of [`compile`]; without the `llvm` feature [`CodegenError::WithoutLlvm`]. The plan is then
+/// unchanged.
+pub fn compile_plan(
+    module: &Module,
+    plan: &mut Plan,
+    target: &Target,
+    opt: OptLevel,
+    isolation: Isolation,
+) -> Result<(), CodegenError> {
+    let kernels = plan_kernels(module, plan)?;
+    let named: Vec<(String, Kernel)> =
+        plan.kernels.iter().map(|d| d.symbol.clone()).zip(kernels.iter().cloned()).collect();
+    let code = compile(&named, target, opt, isolation)?;
+    for (declared, kernel) in plan.kernels.iter_mut().zip(&kernels) {
+        declared.workspace_bytes = kernel.workspace_bytes();
+    }
+    for program in &mut plan.programs {
+        let launched = program.instrs.iter().filter_map(|instr| match instr.kind {
+            Kind::Launch { kernel, .. } => plan.kernels.get(kernel.index()),
+            _ => None,
+        });
+        program.workspace_bytes = launched.map(|kernel| kernel.workspace_bytes).max().unwrap_or(0);
+    }
+    plan.misc.target = target.triple.clone().unwrap_or_else(|| {
+        format!("{}-unknown-{}", std::env::consts::ARCH, std::env::consts::OS)
+    });
+    plan.code = Code::SharedObject(code);
+    Ok(())
+}
+
+/// What a plan's launches may name: symbols of the module, and of the `device.plan` that the plan was made from.
+fn launchable<'m>(module: &'m Module, plan: &Plan) -> FxHashMap<&'m str, Op> {
+    let ctx = module.ctx();
+    let top = module.top_level();
+    let mut plans: Vec<Op> = top.iter().copied().filter(|op| device::Plan::cast(module, *op).is_some()).collect();
+    // Its own plan last, so that its kernels win.
+    plans.sort_by_key(|op| device::Plan(*op).name(module).as_str(ctx) == Some(&*plan.name));
+    let inner = plans.into_iter().filter_map(|op| module.only_block(op)).flat_map(|block| module.ops(block));
+    let all = top.iter().copied().chain(inner);
+    all.filter_map(|op| Some((module.symbol_name(op)?, op))).collect()
+}
+
+fn param(parameter: &Parameter) -> Param {
+    let mode = match parameter.mode {
+        Mode::Read => piper_plan::Mode::Read,
+        Mode::Write => piper_plan::Mode::Write,
+        Mode::ReadWrite => piper_plan::Mode::ReadWrite,
+    };
+    let dtype = match parameter.dtype {
+        Dtype::F32 => DType::F32,
+        Dtype::F64 => DType::F64,
+        Dtype::I32 => DType::I32,
+    };
+    Param { mode, dtype, elems: parameter.elems }
+}
+
+fn list(params: &[Param]) -> String {
+    let texts = params.iter().map(|p| format!("{:?} {}x{}", p.mode, p.elems, p.dtype.name()));
+    format!("[{}]", texts.collect::<Vec<_>>().join(", "))
+}
