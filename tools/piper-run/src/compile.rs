@@ -20,7 +20,7 @@ use crate::{Failure, single};
 const MODEL: &str = "import-tags,inline-calls";
 /// Passes from there to a placed, ordered graph with an optimizer. Directives are expanded before the graph is built, so that
 /// what is wrong with them is said of the model's operations.
-const GRAPH: &str = "autodiff,expand-directives,build-dag,split-backward,split{A},place{A},order{A},replicate,update,verify-dag";
+const GRAPH: &str = "autodiff,expand-directives,build-dag,split-backward,split{A},place{A},order{A}{R},verify-dag";
 
 /// What to compile, and how.
 #[derive(Clone, Copy, Debug, Default)]
@@ -166,13 +166,27 @@ pub fn compile(file: &str, text: &str, options: Options<'_>) -> Result<Compiled,
     });
     let feeds = feeds(&module, &function)?;
     let accumulate = if options.fixed_tree { "{accumulate=tree}" } else { "" };
-    run_passes(&registry, &mut module, &sources, &GRAPH.replace("{A}", accumulate))?;
+    let rest = after_the_batch(&module, &plan);
+    run_passes(&registry, &mut module, &sources, &GRAPH.replace("{A}", accumulate).replace("{R}", &rest))?;
     let Some(&graph) = graphs(&module).first() else {
         return Err(Failure::new(format!("plan @{name} gave no graph")));
     };
     let devices = if options.single { 1 } else { plan.mesh.devices() };
     let is_f64 = module.walk(graph).any(|op| is_f64(&module, op));
     Ok(Compiled { module, sources, graph, name, feeds, learning_rate, devices, grains, is_f64, took: start.elapsed() })
+}
+
+/// The passes for what a plan has beside a division of the batch: they fail where there is nothing for them to do.
+fn after_the_batch(module: &Module, plan: &PlanSpec) -> String {
+    let mut passes = String::new();
+    let directives = || PlanSpec::read(module, plan.op).map_or(Vec::new(), |plan| plan.directives).into_iter();
+    if directives().any(|d| matches!(d.kind, Kind::Replicate { .. } | Kind::Zero { .. })) {
+        passes += ",replicate";
+    }
+    if directives().any(|d| matches!(d.kind, Kind::Optimizer(_) | Kind::Update(_))) {
+        passes += ",update";
+    }
+    passes
 }
 
 /// Whether an operation is a parameter in f64.

@@ -19,6 +19,7 @@ pub mod demo;
 pub mod engine;
 pub mod files;
 pub mod lower;
+pub mod models;
 pub mod progress;
 pub mod run;
 pub mod schedule;

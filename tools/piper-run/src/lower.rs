@@ -1,18 +1,24 @@
-//! From a graph to device programs with kernels.
+//! From a graph to device programs with kernels, native or interpreted.
 
-use piper_plan::Plan;
-use piper_runtime::KernelLibrary;
+use std::sync::Arc;
+
+use piper_interp::kernel::{Evaluator, Library, Mode};
+use piper_interp::tensor::Data;
+use piper_ir::{Module, Reporter};
+use piper_passes::{emit_plan, verify_device};
+use piper_plan::{KernelDecl, Plan};
+use piper_runtime::{Arg, Kernel, KernelLibrary, Slice, SliceMut};
 
 use crate::Failure;
 use crate::args::Level;
-use crate::compile::Compiled;
+use crate::compile::{Compiled, fault, note_feeds, run_passes};
 
 /// The fastest level of this build.
 pub fn best_level() -> Level {
-    Level::Dag
+    if cfg!(feature = "llvm") { Level::Native } else { Level::Kernel }
 }
 
-/// The plan of a graph and the library of its kernels.
+/// The plan of a graph and the library of its kernels. The graph's module is used up.
 ///
 /// # Errors
 /// Whatever the passes find; a level that this build does not have.
@@ -21,9 +27,98 @@ pub fn lower(
     level: Level,
     gradients: bool,
 ) -> Result<(Plan, Box<dyn KernelLibrary>), Failure> {
-    let _ = (compiled, gradients);
-    Err(Failure::with_hint(
-        format!("this build cannot run level {}", level.text()),
-        "use --level dag",
-    ))
+    if level == Level::Native && !cfg!(feature = "llvm") {
+        return Err(Failure::with_hint(
+            "this build has no LLVM, so there is no machine code to run",
+            "use --level kernel, or build with --features llvm (cargo xtask demo installs LLVM on Debian 12)",
+        ));
+    }
+    let plan = device_programs(compiled, level, gradients)?;
+    let ctx = compiled.module.ctx_arc();
+    if level == Level::Native {
+        return native(compiled, plan);
+    }
+    let module = std::mem::replace(&mut compiled.module, Module::new(ctx));
+    Ok((plan, Box::new(Interpreted(Library::new(Arc::new(module))))))
+}
+
+/// Lowers the graph to verified device programs.
+fn device_programs(compiled: &mut Compiled, level: Level, gradients: bool) -> Result<Plan, Failure> {
+    let registry = piper_passes::registry::all();
+    let kernelize = if level == Level::Device { "" } else { "kernelize," };
+    let pipeline = format!("lower-to-device{{probe-gradients={gradients}}},{kernelize}memory-plan");
+    run_passes(&registry, &mut compiled.module, &compiled.sources, &pipeline)?;
+    let module = &compiled.module;
+    let ctx = module.ctx_arc();
+    let Some(&device_plan) = emit_plan::device_plans(module).first() else {
+        return Err(Failure::new("lowering gave no device programs"));
+    };
+    let emit = emit_plan::Options {
+        sources: Some(&compiled.sources),
+        tokens_per_step: compiled.tokens_per_step(),
+    };
+    let mut reporter = Reporter::new(&ctx);
+    let emitted = verify_device::verified(module, device_plan, &mut reporter, emit, verify_device::Options::default());
+    fault(&ctx, &compiled.sources, reporter, emitted.is_ok())?;
+    let mut plan = emitted.map_err(|_| Failure::new("verify-device failed and did not say why"))?.plan;
+    plan.name.clone_from(&compiled.name);
+    note_feeds(&mut plan, &compiled.feeds);
+    Ok(plan)
+}
+
+/// Adds machine code.
+fn native(compiled: &Compiled, mut plan: Plan) -> Result<(Plan, Box<dyn KernelLibrary>), Failure> {
+    use piper_codegen::{Isolation, OptLevel, Target, adapter};
+    let failed = |error: &dyn std::fmt::Display| Failure::new(format!("code generation failed: {error}"));
+    let target = Target::host();
+    adapter::compile_plan(&compiled.module, &mut plan, &target, OptLevel::Full, Isolation::Child).map_err(|e| failed(&e))?;
+    let library = piper_runtime::NativeLibrary::of_plan(&plan).map_err(|e| failed(&e))?;
+    Ok((plan, Box::new(library)))
+}
+
+/// Kernels computed by the reference interpreter.
+struct Interpreted(Library);
+
+impl KernelLibrary for Interpreted {
+    fn kernel(&self, decl: &KernelDecl) -> Result<Kernel, String> {
+        let evaluator = self.0.get(&decl.symbol).ok_or_else(|| format!("nothing in the module is called @{}", decl.symbol))?;
+        Ok(Kernel::Closure(Arc::new(move |args: &mut [Arg<'_>], scalars: &[f64]| launch(&evaluator, args, scalars))))
+    }
+}
+
+/// Runs an evaluator on buffers.
+fn launch(evaluator: &Evaluator, args: &mut [Arg<'_>], scalars: &[f64]) -> Result<(), String> {
+    let modes = evaluator.parameters().iter().map(|p| p.mode);
+    let inputs = args.iter().zip(modes.clone()).filter(|(_, mode)| *mode != Mode::Write);
+    let inputs: Vec<Data> = inputs.map(|(arg, _)| contents(arg)).collect::<Result<_, _>>()?;
+    let outputs = evaluator.run(inputs, scalars)?;
+    let written = args.iter_mut().zip(modes).filter(|(_, mode)| *mode != Mode::Read);
+    for ((arg, _), data) in written.zip(&outputs) {
+        store(arg, data)?;
+    }
+    Ok(())
+}
+
+fn contents(arg: &Arg<'_>) -> Result<Data, String> {
+    Ok(match arg {
+        Arg::Read(Slice::F32(v)) => Data::F32(v.to_vec()),
+        Arg::Read(Slice::F64(v)) => Data::F64(v.to_vec()),
+        Arg::Read(Slice::I32(v)) => Data::I32(v.to_vec()),
+        Arg::Write(SliceMut::F32(v)) => Data::F32(v.to_vec()),
+        Arg::Write(SliceMut::F64(v)) => Data::F64(v.to_vec()),
+        Arg::Write(SliceMut::I32(v)) => Data::I32(v.to_vec()),
+        Arg::Read(Slice::Bf16(_)) | Arg::Write(SliceMut::Bf16(_)) => {
+            return Err("the interpreter has no bf16".to_owned());
+        }
+    })
+}
+
+fn store(arg: &mut Arg<'_>, data: &Data) -> Result<(), String> {
+    match (arg, data) {
+        (Arg::Write(SliceMut::F32(to)), Data::F32(from)) if to.len() == from.len() => to.copy_from_slice(from),
+        (Arg::Write(SliceMut::F64(to)), Data::F64(from)) if to.len() == from.len() => to.copy_from_slice(from),
+        (Arg::Write(SliceMut::I32(to)), Data::I32(from)) if to.len() == from.len() => to.copy_from_slice(from),
+        _ => return Err("the interpreter's result does not fit its buffer".to_owned()),
+    }
+    Ok(())
 }

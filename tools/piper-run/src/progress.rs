@@ -92,7 +92,7 @@ mod tests {
     fn a_falling_loss_falls_in_the_picture() {
         let losses: Vec<f64> = (0..80).map(|i| 5.0 - f64::from(i) * 0.05).collect();
         let curve = loss_curve(&losses, 8);
-        assert_eq!(curve, "█▇▆▅▃▂▁▁  first 5.0000, lowest 1.0500, last 1.0500".replace("▅▃", "▅▄").replace("▄▂▁▁", "▃▂▁▁"), "{curve}");
+        assert_eq!(curve, "█▇▆▅▄▃▂▁  first 5.0000, lowest 1.0500, last 1.0500");
         assert_eq!(loss_curve(&[], 8), "no steps");
         assert!(loss_curve(&[2.0, 2.0], 8).starts_with("▁▁"));
         assert!(loss_curve(&[f64::NAN], 8).contains("NaN"));

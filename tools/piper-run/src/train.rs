@@ -42,10 +42,10 @@ impl Training<'_> {
     ///
     /// # Errors
     /// A step that fails, of either engine; replicas that differ.
-    pub fn run(
+    pub fn run<'r>(
         &self,
         engine: &mut dyn Engine,
-        mut reference: Option<&mut dyn Engine>,
+        mut reference: Option<&mut (dyn Engine + 'r)>,
         mut shown: impl FnMut(f64),
     ) -> Result<Trained, Failure> {
         let mut trained = Trained { comparison: reference.is_some().then(Comparison::default), ..Trained::default() };

@@ -1,0 +1,203 @@
+//! Models and strategies as text, of any size: what tests and figures are made with.
+
+use std::fmt::Write;
+
+/// A byte-level GPT: rotary attention and a gelu perceptron a block, RMS norms before each, untied head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gpt {
+    /// Blocks, divided evenly over the stages.
+    pub layers: usize,
+    /// Values of the tag `PP`.
+    pub stages: usize,
+    /// Width of the residual stream; divisible by `heads`, and the quotient even.
+    pub width: usize,
+    /// Attention heads.
+    pub heads: usize,
+    /// Tokens of a sequence.
+    pub length: usize,
+    /// Tokens there are.
+    pub vocabulary: usize,
+    /// Sequences of the global batch.
+    pub batch: usize,
+    /// `f64` instead of `f32`.
+    pub is_f64: bool,
+    /// The head is the embedding again, used in the last stage too.
+    pub is_tied: bool,
+}
+
+/// A strategy to be compared with one device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Strategy {
+    /// What figures call it.
+    pub name: &'static str,
+    /// Stages that the model needs: the values of `PP`.
+    pub stages: usize,
+    /// Axes of the mesh, as they are written.
+    pub mesh: &'static str,
+    /// Directives, the optimizer apart.
+    pub directives: &'static str,
+}
+
+const fn strategy(name: &'static str, stages: usize, mesh: &'static str, directives: &'static str) -> Strategy {
+    Strategy { name, stages, mesh, directives }
+}
+
+/// The strategies whose numbers are compared with one device's.
+pub const STRATEGIES: [Strategy; 15] = [
+    strategy("one device", 4, r#""pp" = 1"#, r#"strategy.split "MB" into 8"#),
+    strategy("dp2", 4, r#""dp" = 2"#, "strategy.split \"MB\" into 4\nstrategy.replicate over \"dp\""),
+    strategy("dp4", 4, r#""dp" = 4"#, "strategy.split \"MB\" into 2\nstrategy.replicate over \"dp\""),
+    strategy("gpipe pp2", 2, r#""pp" = 2"#, r#"strategy.pipeline over "pp" stages = "PP" schedule = "gpipe" microbatches = 8"#),
+    strategy("gpipe pp4", 4, r#""pp" = 4"#, r#"strategy.pipeline over "pp" stages = "PP" schedule = "gpipe" microbatches = 8"#),
+    strategy("1f1b pp2", 2, r#""pp" = 2"#, r#"strategy.pipeline over "pp" stages = "PP" schedule = "1f1b" microbatches = 8"#),
+    strategy("1f1b pp4", 4, r#""pp" = 4"#, r#"strategy.pipeline over "pp" stages = "PP" schedule = "1f1b" microbatches = 8"#),
+    strategy(
+        "1f1b pp2 x dp2",
+        2,
+        r#""pp" = 2, "dp" = 2"#,
+        "strategy.pipeline over \"pp\" stages = \"PP\" schedule = \"1f1b\" microbatches = 4\nstrategy.zero over \"dp\" stage = 0",
+    ),
+    strategy(
+        "1f1b pp2 x dp2 zero 1",
+        2,
+        r#""pp" = 2, "dp" = 2"#,
+        "strategy.pipeline over \"pp\" stages = \"PP\" schedule = \"1f1b\" microbatches = 4\nstrategy.zero over \"dp\" stage = 1 bucket = \"64KiB\"",
+    ),
+    strategy("dualpipe pp2", 2, r#""pp" = 2"#, r#"strategy.dualpipe over "pp" stages = "PP" microbatches = 8"#),
+    strategy("dualpipe pp4", 4, r#""pp" = 4"#, r#"strategy.dualpipe over "pp" stages = "PP" microbatches = 8"#),
+    strategy(
+        "dualpipe pp4 x dp2 zero 1",
+        4,
+        r#""pp" = 4, "dp" = 2"#,
+        "strategy.dualpipe over \"pp\" stages = \"PP\" microbatches = 8\nstrategy.zero over \"dp\" stage = 1 bucket = \"64KiB\"",
+    ),
+    strategy("dualpipev pp2", 4, r#""pp" = 2"#, r#"strategy.dualpipe over "pp" stages = "PP" microbatches = 8 variant = "v""#),
+    // DualPipeV holds two stages a rank.
+    strategy("dualpipev pp4", 8, r#""pp" = 4"#, r#"strategy.dualpipe over "pp" stages = "PP" microbatches = 8 variant = "v""#),
+    strategy(
+        "dualpipev pp2 x dp2 zero 1",
+        4,
+        r#""pp" = 2, "dp" = 2"#,
+        "strategy.dualpipe over \"pp\" stages = \"PP\" microbatches = 4 variant = \"v\"\nstrategy.zero over \"dp\" stage = 1",
+    ),
+];
+
+/// SGD, whose steps are the gradients themselves.
+pub const SGD: &str = "strategy.optimizer sgd <lr = 0.5>";
+/// AdamW with everything it has.
+pub const ADAMW: &str = "strategy.optimizer adamw <lr = warmup_cosine<peak = 0.003, floor = 0.0003, warmup = 4, total = 20>, betas = [0.9, 0.95], weight_decay = 0.1, clip = 1.0>";
+
+impl Gpt {
+    /// The model under a strategy and an optimizer.
+    pub fn text(&self, strategy: &Strategy, optimizer: &str) -> String {
+        let model = Gpt { stages: strategy.stages, ..*self };
+        let (mesh, directives) = (strategy.mesh, strategy.directives.replace('\n', "\n  "));
+        format!(
+            "strategy.mesh @cluster <[{mesh}]>\n{}strategy.plan @train for @loss on @cluster {{\n  {directives}\n  {optimizer}\n}}\n",
+            model.function()
+        )
+    }
+
+    fn tensor(&self, shape: &[usize]) -> String {
+        let element = if self.is_f64 { "f64" } else { "f32" };
+        format!("tensor<{}{element}>", shape.iter().map(|d| format!("{d}x")).collect::<String>())
+    }
+
+    /// `@loss`, each stage an annotated region.
+    fn function(&self) -> String {
+        let (b, s, d, v) = (self.batch, self.length, self.width, self.vocabulary);
+        let (x, row) = (self.tensor(&[b, s, d]), self.tensor(&[d]));
+        let tokens = format!("tensor<{b}x{s}xi32>");
+        let scalar = self.tensor(&[]);
+        let mut out = format!(
+            "func.func @loss(%tokens: {tokens} {{role = \"data\", batch_dim = 0}}, %targets: {tokens} {{role = \"data\", batch_dim = 0}}) -> {scalar} {{\n"
+        );
+        let mut value = String::new();
+        for stage in 0..self.stages {
+            let is_last = stage + 1 == self.stages;
+            let ty = if is_last { &scalar } else { &x };
+            let _ = writeln!(out, "  %s{stage} = strategy.annotate {{PP = {stage}}} {{");
+            if stage == 0 {
+                let wte = self.tensor(&[v, d]);
+                let _ = writeln!(out, "    %wte = nn.parameter \"wte\" init = normal<0.0, 0.05> : {wte}");
+                let _ = writeln!(out, "    %e = nn.embedding %tokens, %wte : ({tokens}, {wte}) -> {x}");
+                value = "e".to_owned();
+            }
+            for layer in stage * self.layers / self.stages..(stage + 1) * self.layers / self.stages {
+                value = self.block(&mut out, layer, &value);
+            }
+            if is_last {
+                let logits = self.tensor(&[b, s, v]);
+                let (name, shape, transpose) = match self.is_tied {
+                    true => ("wte", [v, d], " {transpose_w}"),
+                    false => ("head", [d, v], ""),
+                };
+                let head = self.tensor(&shape);
+                let _ = writeln!(out, "    %norm = nn.parameter \"norm\" init = ones : {row}");
+                let _ = writeln!(out, "    %head = nn.parameter \"{name}\" init = normal<0.0, 0.05> : {head}");
+                let _ = writeln!(out, "    %n = nn.rms_norm %{value}, %norm {{eps = 1.0e-5}} : ({x}, {row}) -> {x}");
+                let _ = writeln!(out, "    %logits = nn.linear %n, %head{transpose} : ({x}, {head}) -> {logits}");
+                let _ = writeln!(
+                    out,
+                    "    %l = nn.cross_entropy %logits, %targets {{denominator = {}}} : ({logits}, {tokens}) -> {scalar}",
+                    b * s
+                );
+                value = "l".to_owned();
+            }
+            let _ = writeln!(out, "    strategy.yield %{value} : {ty}\n  }} : {ty}");
+            value = format!("s{stage}");
+        }
+        let _ = writeln!(out, "  func.return %{value} : {scalar}\n}}");
+        out
+    }
+
+    /// One block; returns the name of what it computes.
+    fn block(&self, out: &mut String, layer: usize, input: &str) -> String {
+        let (b, s, d, heads) = (self.batch, self.length, self.width, self.heads);
+        let (x, row) = (self.tensor(&[b, s, d]), self.tensor(&[d]));
+        let wide = self.tensor(&[b, s, 4 * d]);
+        let parameter = |out: &mut String, name: &str, init: &str, ty: &str| {
+            let _ = writeln!(out, "    %h{layer}_{name} = nn.parameter \"h{layer}.{name}\" init = {init} : {ty}");
+        };
+        let p = |name: &str| format!("%h{layer}_{name}");
+        let (square, up, down) = (self.tensor(&[d, d]), self.tensor(&[d, 4 * d]), self.tensor(&[4 * d, d]));
+        for (name, init, ty) in [
+            ("norm1", "ones", &row),
+            ("q", "normal<0.0, 0.08>", &square),
+            ("k", "normal<0.0, 0.08>", &square),
+            ("v", "normal<0.0, 0.08>", &square),
+            ("o", "normal<0.0, 0.04>", &square),
+            ("norm2", "ones", &row),
+            ("up", "normal<0.0, 0.08>", &up),
+            ("down", "normal<0.0, 0.04>", &down),
+        ] {
+            parameter(out, name, init, ty);
+        }
+        let v = |name: &str| format!("%v{layer}_{name}");
+        let linear = |out: &mut String, to: &str, from: &str, w: &str, types: (&str, &str, &str)| {
+            let _ = writeln!(out, "    {} = nn.linear {from}, {} : ({}, {}) -> {}", v(to), p(w), types.0, types.1, types.2);
+        };
+        let _ = writeln!(out, "    {} = nn.rms_norm %{input}, {} {{eps = 1.0e-5}} : ({x}, {row}) -> {x}", v("n1"), p("norm1"));
+        linear(out, "q0", &v("n1"), "q", (&x, &square, &x));
+        linear(out, "k0", &v("n1"), "k", (&x, &square, &x));
+        linear(out, "v", &v("n1"), "v", (&x, &square, &x));
+        let _ = writeln!(out, "    {} = nn.rotary {} {{heads = {heads}, base = 10000.0}} : {x}", v("q"), v("q0"));
+        let _ = writeln!(out, "    {} = nn.rotary {} {{heads = {heads}, base = 10000.0}} : {x}", v("k"), v("k0"));
+        let _ = writeln!(
+            out,
+            "    {} = nn.attention {}, {}, {} {{heads = {heads}, kv_heads = {heads}}} : ({x}, {x}, {x}) -> {x}",
+            v("a"),
+            v("q"),
+            v("k"),
+            v("v")
+        );
+        linear(out, "ao", &v("a"), "o", (&x, &square, &x));
+        let _ = writeln!(out, "    {} = nn.add %{input}, {} : {x}", v("h"), v("ao"));
+        let _ = writeln!(out, "    {} = nn.rms_norm {}, {} {{eps = 1.0e-5}} : ({x}, {row}) -> {x}", v("n2"), v("h"), p("norm2"));
+        linear(out, "u", &v("n2"), "up", (&x, &up, &wide));
+        let _ = writeln!(out, "    {} = nn.gelu {} : {wide}", v("g"), v("u"));
+        linear(out, "d", &v("g"), "down", (&wide, &down, &x));
+        let _ = writeln!(out, "    {} = nn.add {}, {} : {x}", v("y"), v("h"), v("d"));
+        format!("v{layer}_y")
+    }
+}

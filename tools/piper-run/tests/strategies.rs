@@ -1,0 +1,91 @@
+//! Every strategy has the numbers of one device: losses, gradients before the optimizer, and parameters.
+//!
+//! The small model runs here at the level of the graph, in f64. `cargo run --release --example strategies` prints the
+//! figures of the model of four layers.
+
+use piper_run::args::Level;
+use piper_run::compare::{Comparison, Tier};
+use piper_run::compile::{Options, compile};
+use piper_run::data::Corpus;
+use piper_run::models::{ADAMW, Gpt, SGD, STRATEGIES, Strategy};
+use piper_run::run::{EngineOptions, open};
+use piper_run::train::Training;
+use piper_runtime::StopFlag;
+
+const SMALL: Gpt = Gpt {
+    layers: 8,
+    stages: 4,
+    width: 8,
+    heads: 2,
+    length: 6,
+    vocabulary: 128,
+    batch: 16,
+    is_f64: true,
+    is_tied: false,
+};
+
+const TEXT: &[u8] = b"Nothing composes silently wrong: a lost gradient is an error with a place, not a loss a little off.";
+
+/// A strategy beside one device.
+fn compared(model: Gpt, strategy: &Strategy, optimizer: &str, level: Level, fixed_tree: bool) -> Comparison {
+    let text = model.text(strategy, optimizer);
+    let say = |failure: piper_run::Failure| -> ! { panic!("{}: {failure}", strategy.name) };
+    let options = Options { fixed_tree, ..Options::default() };
+    let mut ours = compile(strategy.name, &text, options).unwrap_or_else(|e| say(e));
+    let mut single = compile("one", &text, Options { single: true, ..options }).unwrap_or_else(|e| say(e));
+    let corpus = Corpus::of("text", TEXT.to_vec(), 7).expect("a text");
+    corpus.check(&ours.feeds).unwrap_or_else(|e| say(e));
+    let options = EngineOptions {
+        level,
+        gradients: true,
+        trace: false,
+        timeout: std::time::Duration::from_secs(60),
+        stop: StopFlag::new(),
+    };
+    let training = Training { corpus: &corpus, steps: 3, learning_rate: ours.learning_rate.clone(), stop: StopFlag::new() };
+    let mut engine = open(&mut ours, &options).unwrap_or_else(|e| say(e));
+    let mut reference = open(&mut single, &options).unwrap_or_else(|e| say(e));
+    let trained = training.run(&mut *engine, Some(&mut *reference), |_| ()).unwrap_or_else(|e| say(e));
+    trained.comparison.expect("there was a reference")
+}
+
+/// All strategies with both optimizers. What is not as the tier asks is listed.
+fn all(model: Gpt, level: Level, tier: Tier) {
+    let mut wrong = Vec::new();
+    for strategy in &STRATEGIES {
+        for optimizer in [SGD, ADAMW] {
+            let comparison = compared(model, strategy, optimizer, level, tier == Tier::Bitwise);
+            assert!(comparison.has_gradients, "{}", strategy.name);
+            if !comparison.meets(tier) {
+                wrong.push(format!("{} with {optimizer}:\n{}", strategy.name, comparison.report(tier)));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn graphs_have_the_numbers_of_one_device() {
+    all(SMALL, Level::Dag, Tier::F64);
+}
+
+#[test]
+fn interpreted_device_programs_have_the_bits_of_one_device_with_a_fixed_tree() {
+    all(Gpt { is_f64: false, ..SMALL }, Level::Kernel, Tier::Bitwise);
+}
+
+#[cfg(feature = "llvm")]
+#[test]
+fn native_device_programs_have_the_bits_of_one_device_with_a_fixed_tree() {
+    all(Gpt { is_f64: false, ..SMALL }, Level::Native, Tier::Bitwise);
+}
+
+#[test]
+fn an_embedding_used_in_the_first_and_last_stage_trains_as_on_one_device() {
+    let tied = Gpt { is_tied: true, ..SMALL };
+    for name in ["1f1b pp2 x dp2 zero 1", "dualpipe pp4"] {
+        let strategy = STRATEGIES.iter().find(|s| s.name == name).expect("known");
+        let comparison = compared(tied, strategy, ADAMW, Level::Dag, false);
+        assert!(comparison.meets(Tier::F64), "{name}\n{}", comparison.report(Tier::F64));
+    }
+}
