@@ -7,15 +7,18 @@ use piper_ir::{TypeData, dialect_ops};
 use super::{kernels, verify};
 
 /// A range of an arena seen as elements of one type.
-const BUFFER: T = T::Pred("a flat buffer such as memref<128xf32>", |ctx, ty| {
-    matches!(ty.data(ctx), TypeData::MemRef { shape, layout: None, space: None, .. } if shape.len() == 1)
-});
+const BUFFER: T = T::Pred(
+    "a flat buffer such as memref<128xf32>",
+    |ctx, ty| matches!(ty.data(ctx), TypeData::MemRef { shape, layout: None, space: None, .. } if shape.len() == 1),
+);
 /// Coordinates on some axes of the mesh.
 const COORDS: A = A::Pred("coordinates such as {pp = 1}", |ctx, attr| {
-    attr.as_dict(ctx).is_some_and(|entries| entries.iter().all(|(_, at)| at.as_int(ctx).is_some_and(|c| c >= 0)))
+    attr.as_dict(ctx)
+        .is_some_and(|entries| entries.iter().all(|(_, at)| at.as_int(ctx).is_some_and(|c| c >= 0)))
 });
 /// A number that is not negative.
-const COUNT: A = A::Pred("an integer, 0 or more", |ctx, attr| attr.as_int(ctx).is_some_and(|n| n >= 0));
+const COUNT: A =
+    A::Pred("an integer, 0 or more", |ctx, attr| attr.as_int(ctx).is_some_and(|n| n >= 0));
 
 dialect_ops! {
     /// A compiled step: programs for all devices of a mesh and the declarations they share.

@@ -24,7 +24,8 @@ pub(super) fn plan(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
 pub(super) fn program(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
     let ctx = module.ctx();
     if module.parent_op(op).is_none_or(|p| Plan::cast(module, p).is_none()) {
-        reporter.error(module.op_loc(op), "'device.program' must stand directly in a 'device.plan'");
+        reporter
+            .error(module.op_loc(op), "'device.program' must stand directly in a 'device.plan'");
     }
     let streams = Program(op).streams(module).as_array(ctx).unwrap_or(&[]);
     if streams.is_empty() || streams.iter().any(|s| s.as_str(ctx).is_none()) {
@@ -51,10 +52,10 @@ pub(super) fn instruction(module: &Module, op: Op, reporter: &mut Reporter<'_>) 
     let streams = program.streams(module).as_array(ctx).unwrap_or(&[]);
     if let Some(stream) = stream.filter(|s| !streams.contains(s)) {
         let text = stream.as_str(ctx).unwrap_or("");
-        let close = piper_ir::diag::did_you_mean(text, streams.iter().filter_map(|s| s.as_str(ctx)));
-        reporter
-            .error(module.op_loc(op), format!("the program has no stream \"{text}\""))
-            .hint = close.map(|c| format!("did you mean \"{c}\"?"));
+        let close =
+            piper_ir::diag::did_you_mean(text, streams.iter().filter_map(|s| s.as_str(ctx)));
+        reporter.error(module.op_loc(op), format!("the program has no stream \"{text}\"")).hint =
+            close.map(|c| format!("did you mean \"{c}\"?"));
     }
 }
 
@@ -85,13 +86,15 @@ pub(super) fn kernel(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
     let Some(kernel) = view.kernel(module).as_str(ctx).and_then(BuiltinKernel::from_name) else {
         return;
     };
-    let Some((inputs, results)) = view.signature(module).as_type(ctx).and_then(|t| t.as_function(ctx))
+    let Some((inputs, results)) =
+        view.signature(module).as_type(ctx).and_then(|t| t.as_function(ctx))
     else {
         reporter.error(module.op_loc(op), "the signature of a kernel is a function type");
         return;
     };
     let parameters = kernel.parameters(ctx, view.hyper(module));
-    let count = |writes: bool| parameters.iter().filter(|p| (p.mode == Mode::Write) == writes).count();
+    let count =
+        |writes: bool| parameters.iter().filter(|p| (p.mode == Mode::Write) == writes).count();
     let many = parameters.iter().any(|p| p.many);
     let fits = if many { inputs.len() >= count(false) } else { inputs.len() == count(false) };
     if !fits || results.len() != count(true) {

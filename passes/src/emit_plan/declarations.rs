@@ -43,12 +43,14 @@ impl Emitter<'_, '_> {
                             plan::OutputKind::Tensor { shape, dtype, homes: Vec::new() }
                         }
                     };
-                    self.outputs.insert(name.clone(), plan::OutputId(self.plan.outputs.len() as u32));
+                    self.outputs
+                        .insert(name.clone(), plan::OutputId(self.plan.outputs.len() as u32));
                     self.plan.outputs.push(plan::Output { name, kind });
                 }
                 "device.state" => {
                     let (shape, dtype) = self.tensor(inner, module.attr_by(inner, "tensor"))?;
-                    let Some(init) = module.attr_by(inner, "init").and_then(|i| initial(ctx, i)) else {
+                    let Some(init) = module.attr_by(inner, "init").and_then(|i| initial(ctx, i))
+                    else {
                         return fault(inner, "these are no initial values");
                     };
                     let name = self.text(inner, "name");
@@ -57,12 +59,14 @@ impl Emitter<'_, '_> {
                     self.plan.states.tensors.push(state);
                 }
                 "device.scalar" => {
-                    let source = module.attr_by(inner, "source").and_then(|s| scalar_source(ctx, s));
+                    let source =
+                        module.attr_by(inner, "source").and_then(|s| scalar_source(ctx, s));
                     let Some(source) = source else {
                         return fault(inner, "this is no number, schedule or \"step\"");
                     };
                     let name = self.text(inner, "name");
-                    self.scalars.insert(name.clone(), plan::ScalarId(self.plan.scalars.len() as u32));
+                    self.scalars
+                        .insert(name.clone(), plan::ScalarId(self.plan.scalars.len() as u32));
                     self.plan.scalars.push(plan::Scalar { name, source });
                 }
                 _ => {}
@@ -75,7 +79,8 @@ impl Emitter<'_, '_> {
         let (module, ctx) = (self.module, self.ctx);
         let name = module.symbol_name(op).unwrap_or("").to_owned();
         let members = module.attr_by(op, "members").and_then(|m| m.as_array(ctx)).unwrap_or(&[]);
-        let members = members.iter().map(|m| self.coords(op, Some(*m))).collect::<Result<Vec<_>>>()?;
+        let members =
+            members.iter().map(|m| self.coords(op, Some(*m))).collect::<Result<Vec<_>>>()?;
         self.comms.insert(ctx.name(&name), plan::CommId(self.plan.comms.len() as u32));
         self.plan.comms.push(plan::Comm { name, members });
         Ok(())
@@ -111,7 +116,8 @@ impl Emitter<'_, '_> {
         };
         let start = self.affine(op, "start", "strides")?;
         let count = module.attr_by(op, "count").map_or(1, |_| self.int(op, "count"));
-        let (step, bucket, len) = (self.int(op, "step"), self.int(op, "bucket"), self.int(op, "len"));
+        let (step, bucket, len) =
+            (self.int(op, "step"), self.int(op, "bucket"), self.int(op, "len"));
         let piece = plan::Piece { start, step, bucket, len, count };
         let homes = if module.attr_by(op, "output").is_some() {
             let found = self.outputs.get(&name).map(|id| &mut self.plan.outputs[id.index()].kind);
@@ -125,7 +131,8 @@ impl Emitter<'_, '_> {
                 None => return fault(op, format!("there is no state \"{name}\"")),
             }
         };
-        let same = |h: &&mut plan::Home| h.program == program && h.buffer == buffer && h.shard == shard;
+        let same =
+            |h: &&mut plan::Home| h.program == program && h.buffer == buffer && h.shard == shard;
         match homes.iter_mut().find(same) {
             Some(home) => home.pieces.push(piece),
             None => homes.push(plan::Home { program, buffer, shard, pieces: vec![piece] }),

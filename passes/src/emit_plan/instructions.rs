@@ -23,7 +23,9 @@ impl Emitter<'_, '_> {
             return fault(op, format!("the program has no stream \"{stream_name}\""));
         };
         let name = module.attr_by(op, "name").map(|_| self.text(op, "name"));
-        let operand = |at: usize| -> Result<plan::BufferId> { self.buffer(op, module.operand(op, at), buffers) };
+        let operand = |at: usize| -> Result<plan::BufferId> {
+            self.buffer(op, module.operand(op, at), buffers)
+        };
         let kind = match module.name_text(op) {
             "device.launch" => self.launch(op, buffers)?,
             "device.send" => plan::Kind::Send(self.p2p(op, buffers)?),
@@ -50,7 +52,8 @@ impl Emitter<'_, '_> {
             }
             "device.copy" => plan::Kind::Copy { src: operand(0)?, dst: operand(1)? },
             "device.fill" => {
-                let value = module.attr_by(op, "value").and_then(|v| v.as_number(self.ctx)).unwrap_or(0.0);
+                let value =
+                    module.attr_by(op, "value").and_then(|v| v.as_number(self.ctx)).unwrap_or(0.0);
                 plan::Kind::Fill { dst: operand(0)?, value }
             }
             "device.load_input" => {
@@ -58,8 +61,10 @@ impl Emitter<'_, '_> {
                 let Some(&input) = self.inputs.get(&input) else {
                     return fault(op, format!("there is no input \"{input}\""));
                 };
-                let rows =
-                    plan::RowMap { first: self.affine(op, "first", "strides")?, rows: self.int(op, "rows") };
+                let rows = plan::RowMap {
+                    first: self.affine(op, "first", "strides")?,
+                    rows: self.int(op, "rows"),
+                };
                 plan::Kind::LoadInput { input, rows, dst: operand(0)? }
             }
             "device.store_output" => {
@@ -67,13 +72,21 @@ impl Emitter<'_, '_> {
                 let Some(&output) = self.outputs.get(&output) else {
                     return fault(op, format!("there is no output \"{output}\""));
                 };
-                plan::Kind::StoreOutput { output, src: operand(0)?, part: self.affine(op, "part", "strides")? }
+                plan::Kind::StoreOutput {
+                    output,
+                    src: operand(0)?,
+                    part: self.affine(op, "part", "strides")?,
+                }
             }
             name @ ("device.record" | "device.wait") => {
                 let number = self.int(op, "event") as u32;
                 *events = (*events).max(number.saturating_add(1));
                 let event = plan::EventId(number);
-                if name == "device.record" { plan::Kind::Record { event } } else { plan::Kind::Wait { event } }
+                if name == "device.record" {
+                    plan::Kind::Record { event }
+                } else {
+                    plan::Kind::Wait { event }
+                }
             }
             name => return fault(op, format!("plans have no instruction '{name}'")),
         };
@@ -114,7 +127,8 @@ impl Emitter<'_, '_> {
             };
             scalar_ids.push(id);
         }
-        let args = module.operands(op).map(|v| self.buffer(op, v, buffers)).collect::<Result<Vec<_>>>()?;
+        let args =
+            module.operands(op).map(|v| self.buffer(op, v, buffers)).collect::<Result<Vec<_>>>()?;
         let kernel = match self.kernels.get(&callee) {
             Some(&known) => known,
             None => {

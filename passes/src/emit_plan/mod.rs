@@ -76,7 +76,8 @@ pub fn emit(module: &Module, device_plan: Op, options: Options<'_>) -> Result<Em
     };
     emitter.declarations()?;
     let block = module.only_block(device_plan).expect("a plan has a block");
-    let programs: Vec<Op> = module.ops(block).filter(|op| Program::cast(module, *op).is_some()).collect();
+    let programs: Vec<Op> =
+        module.ops(block).filter(|op| Program::cast(module, *op).is_some()).collect();
     let mut instructions = Vec::new();
     let mut planned = Vec::new();
     for &program in &programs {
@@ -137,7 +138,10 @@ impl Emitter<'_, '_> {
                 let Some(&id) = self.axes.get(axis) else {
                     return fault(op, format!("the mesh has no axis \"{}\"", axis.text(self.ctx)));
                 };
-                Ok((id, at.as_int(self.ctx).and_then(|c| u32::try_from(c).ok()).unwrap_or(u32::MAX)))
+                Ok((
+                    id,
+                    at.as_int(self.ctx).and_then(|c| u32::try_from(c).ok()).unwrap_or(u32::MAX),
+                ))
             })
             .collect()
     }
@@ -224,17 +228,26 @@ impl Emitter<'_, '_> {
                 let value = view.view(module);
                 let (elems, dtype) = self.flat(inner, module.ty(value))?;
                 let (base, start) = base_buffer(module, value);
-                let Some(base) = buffers.get(&base) else { return fault(inner, "a view of something that is no buffer") };
+                let Some(base) = buffers.get(&base) else {
+                    return fault(inner, "a view of something that is no buffer");
+                };
                 let from = start * dtype.size();
                 let persistent = program.buffers[base.index()].persistent;
                 let offset = program.buffers[base.index()].offset + from;
                 offsets.push(offsets[base.index()] + from);
                 buffers.insert(value, plan::BufferId(program.buffers.len() as u32));
-                program.buffers.push(plan::Buffer { name: self.text(inner, "name"), offset, elems, dtype, persistent });
+                program.buffers.push(plan::Buffer {
+                    name: self.text(inner, "name"),
+                    offset,
+                    elems,
+                    dtype,
+                    persistent,
+                });
             } else if module.name_text(inner) == "device.home" {
                 self.home(inner, id, &buffers)?;
             } else if is_instruction(module, inner) {
-                let instr = self.instruction(inner, &program.streams, &buffers, &mut program.events)?;
+                let instr =
+                    self.instruction(inner, &program.streams, &buffers, &mut program.events)?;
                 program.instrs.push(instr);
                 ops.push(inner);
             }
@@ -250,10 +263,14 @@ impl Emitter<'_, '_> {
         let mut assigned = Vec::with_capacity(mesh.devices());
         for device in 0..mesh.devices() {
             let coord = mesh.coord(device);
-            let on = |p: &plan::Program| p.coord.iter().all(|&(axis, at)| coord[axis.index()] == at);
+            let on =
+                |p: &plan::Program| p.coord.iter().all(|&(axis, at)| coord[axis.index()] == at);
             let mut fitting = (0..programs.len()).filter(|&p| on(&self.plan.programs[p]));
             let Some(first) = fitting.next() else {
-                return fault(self.device_plan, format!("device {} has no program", mesh.render(device)));
+                return fault(
+                    self.device_plan,
+                    format!("device {} has no program", mesh.render(device)),
+                );
             };
             if let Some(second) = fitting.next() {
                 let message = format!("device {} has two programs", mesh.render(device));

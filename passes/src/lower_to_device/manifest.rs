@@ -75,7 +75,8 @@ fn layout(l: &Lowering<'_>, value: Value, name: &str, op: Op) -> Result<Layout, 
     let Some((bucket, suffix)) = bucket_of(l, value, op) else {
         return Ok(Layout { pieces: vec![whole(name)], shard });
     };
-    let entries = l.module.attr_by(bucket, "init").and_then(|init| init.as_dict(&l.ctx)).unwrap_or(&[]);
+    let entries =
+        l.module.attr_by(bucket, "init").and_then(|init| init.as_dict(&l.ctx)).unwrap_or(&[]);
     let mut pieces = Vec::new();
     for (parameter, offset) in entries {
         let parameter = parameter.text(&l.ctx);
@@ -101,7 +102,8 @@ fn bucket_of(l: &Lowering<'_>, value: Value, op: Op) -> Option<(Op, Option<Strin
         return Some((op, None));
     }
     let update = l.module.uses(value).find(|used| l.module.name_text(used.op) == "dag.update")?;
-    let master = l.module.defining_op(l.module.operand(update.op, 0)).filter(|def| is_bucket(*def))?;
+    let master =
+        l.module.defining_op(l.module.operand(update.op, 0)).filter(|def| is_bucket(*def))?;
     if update.index == 1 {
         return Some((master, None));
     }
@@ -111,10 +113,9 @@ fn bucket_of(l: &Lowering<'_>, value: Value, op: Op) -> Option<(Op, Option<Strin
 
 fn parameter_type(l: &Lowering<'_>, name: &str) -> Option<Type> {
     let body = l.module.only_block(l.graph)?;
-    let found = l
-        .module
-        .ops(body)
-        .find(|op| l.module.name_text(*op) == "dag.parameter" && text(l.module, *op, "name") == name)?;
+    let found = l.module.ops(body).find(|op| {
+        l.module.name_text(*op) == "dag.parameter" && text(l.module, *op, "name") == name
+    })?;
     Some(l.topology.kept(l.module, l.module.result(found, 0)).dist.tensor)
 }
 
@@ -129,7 +130,15 @@ fn declare_state(l: &mut Lowering<'_>, piece: &Piece, init: Attr, op: Op) {
     l.declare_shared(state);
 }
 
-fn home(l: &mut Lowering<'_>, class: u32, buffer: Value, piece: &Piece, shard: Option<Attr>, output: bool, op: Op) {
+fn home(
+    l: &mut Lowering<'_>,
+    class: u32,
+    buffer: Value,
+    piece: &Piece,
+    shard: Option<Attr>,
+    output: bool,
+    op: Op,
+) {
     let len = piece.ty.num_elements(&l.ctx).unwrap_or(0) as i64;
     let mut state = OpState::new(l.ctx.op_name("device.home"), l.module.op_loc(op))
         .operands([buffer])
@@ -156,8 +165,11 @@ pub(super) fn input(l: &mut Lowering<'_>, name: &str, tensor: Type) {
 /// Declares an output that is a number.
 pub(super) fn number(l: &mut Lowering<'_>, name: &str) {
     if l.declared.insert(("output", name.to_owned())) {
-        let state = OpState::new(l.ctx.op_name("device.output"), l.module.op_loc(l.graph))
-            .attr(&l.ctx, "name", l.ctx.str_attr(name));
+        let state = OpState::new(l.ctx.op_name("device.output"), l.module.op_loc(l.graph)).attr(
+            &l.ctx,
+            "name",
+            l.ctx.str_attr(name),
+        );
         l.declare_shared(state);
     }
 }

@@ -51,12 +51,19 @@ pub struct Options {
 ///
 /// # Errors
 /// See the head of this file; faults are reported.
-pub fn run(module: &mut Module, reporter: &mut Reporter<'_>, options: Options) -> Result<Vec<Op>, PassFailed> {
+pub fn run(
+    module: &mut Module,
+    reporter: &mut Reporter<'_>,
+    options: Options,
+) -> Result<Vec<Op>, PassFailed> {
     let graphs: Vec<Op> =
         module.top_level().into_iter().filter(|op| Graph::cast(module, *op).is_some()).collect();
     if graphs.is_empty() {
         reporter
-            .error(module.op_loc(module.root()), "there is no dag.graph to lower to device programs")
+            .error(
+                module.op_loc(module.root()),
+                "there is no dag.graph to lower to device programs",
+            )
             .hint("run build-dag and the passes that place the graph first");
         return Err(PassFailed);
     }
@@ -75,7 +82,8 @@ pub fn lower_graph(
 ) -> Result<Op, PassFailed> {
     let ctx = module.ctx_arc();
     let mesh_name = Graph(graph).mesh(module).as_symbol(&ctx);
-    let Some(mesh) = mesh_name.and_then(|name| module.lookup_nearest(graph, name.text(&ctx))) else {
+    let Some(mesh) = mesh_name.and_then(|name| module.lookup_nearest(graph, name.text(&ctx)))
+    else {
         reporter.error(module.op_loc(graph), "the graph's mesh does not exist");
         return Err(PassFailed);
     };

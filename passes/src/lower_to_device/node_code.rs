@@ -49,7 +49,14 @@ struct Launch {
     scalars: Vec<Attr>,
 }
 
-fn launch(l: &mut Lowering<'_>, node: &Node, class: u32, callee: Attr, launch: &Launch, label: &str) {
+fn launch(
+    l: &mut Lowering<'_>,
+    node: &Node,
+    class: u32,
+    callee: Attr,
+    launch: &Launch,
+    label: &str,
+) {
     let segments =
         [launch.reads.len(), launch.updates.len(), launch.writes.len()].map(|n| n as i64);
     let operands = [&launch.reads[..], &launch.updates, &launch.writes].concat();
@@ -62,8 +69,17 @@ fn launch(l: &mut Lowering<'_>, node: &Node, class: u32, callee: Attr, launch: &
 }
 
 /// Launches a built-in kernel.
-fn builtin(l: &mut Lowering<'_>, node: &Node, class: u32, kernel: BuiltinKernel, hyper: Attr, uses: &Launch, label: &str) {
-    let types = |values: &[Value]| -> Vec<Type> { values.iter().map(|v| l.module.ty(*v)).collect() };
+fn builtin(
+    l: &mut Lowering<'_>,
+    node: &Node,
+    class: u32,
+    kernel: BuiltinKernel,
+    hyper: Attr,
+    uses: &Launch,
+    label: &str,
+) {
+    let types =
+        |values: &[Value]| -> Vec<Type> { values.iter().map(|v| l.module.ty(*v)).collect() };
     let inputs = [types(&uses.reads), types(&uses.updates)].concat();
     let results = types(&uses.writes);
     let callee = l.kernel(kernel, hyper, &inputs, &results);
@@ -74,7 +90,8 @@ fn builtin(l: &mut Lowering<'_>, node: &Node, class: u32, kernel: BuiltinKernel,
 pub(super) fn load(l: &mut Lowering<'_>, input: Op, buffer: Value, class: u32, reader: &Node) {
     let value = l.module.result(input, 0);
     let dist = l.topology.kept(l.module, value).dist.clone();
-    let name = l.module.attr_by(input, "name").and_then(|n| n.as_str(&l.ctx)).unwrap_or("").to_owned();
+    let name =
+        l.module.attr_by(input, "name").and_then(|n| n.as_str(&l.ctx)).unwrap_or("").to_owned();
     manifest::input(l, &name, dist.tensor);
     let shape = dist.tensor.as_tensor(&l.ctx).map_or(Vec::new(), |(shape, _)| shape.to_vec());
     let axes = dist.dims.first().cloned().unwrap_or_default();
@@ -92,7 +109,12 @@ pub(super) fn load(l: &mut Lowering<'_>, input: Op, buffer: Value, class: u32, r
     }
     // The load belongs to the input's operation; its place in the order is the reader's.
     let index = l.position(input);
-    let node = Node { op: input, task: Task::Run, classes: Vec::new(), index: index.unwrap_or(reader.index) };
+    let node = Node {
+        op: input,
+        task: Task::Run,
+        classes: Vec::new(),
+        index: index.unwrap_or(reader.index),
+    };
     let label = l.label(value);
     l.instruction(class, &node, "device.load_input", &[buffer], &attrs, &label);
 }
@@ -127,7 +149,12 @@ fn grain(l: &Lowering<'_>, dist: &Dist, axes: &[Name]) -> (i64, Vec<(Name, i64)>
 /// A part of an output. Its place among all is that of its grain of the batch, in the order in which inputs are divided.
 fn store(l: &mut Lowering<'_>, node: &Node, class: u32, operand: usize) {
     let value = l.module.operand(node.op, operand);
-    let name = l.module.attr_by(node.op, "name").and_then(|n| n.as_str(&l.ctx)).unwrap_or("loss").to_owned();
+    let name = l
+        .module
+        .attr_by(node.op, "name")
+        .and_then(|n| n.as_str(&l.ctx))
+        .unwrap_or("loss")
+        .to_owned();
     manifest::number(l, &name);
     let buffer = l.read(value, class, node);
     let dist = l.topology.kept(l.module, value).dist.clone();
@@ -149,7 +176,8 @@ fn compute(l: &mut Lowering<'_>, node: &Node, class: u32) {
     let results: Vec<Value> = l.module.results(node.op).collect();
     let writes = results.into_iter().map(|v| l.write(v, class)).collect();
     let callee = l.module.attr_by(node.op, "callee").expect("declared");
-    let label = l.module.attr_by(node.op, "node").and_then(|n| n.as_str(&l.ctx)).unwrap_or("").to_owned();
+    let label =
+        l.module.attr_by(node.op, "node").and_then(|n| n.as_str(&l.ctx)).unwrap_or("").to_owned();
     launch(l, node, class, callee, &Launch { reads, writes, ..Launch::default() }, &label);
 }
 
@@ -162,7 +190,14 @@ fn transfer(l: &mut Lowering<'_>, node: &Node, class: u32) {
     let buffer = if sends { l.read(value, class, node) } else { l.write(moved, class) };
     let attrs = [("peer", peer), ("comm", comm), ("tag", l.ctx.int_attr(node.index.into()))];
     let label = l.label(value);
-    l.instruction(class, node, if sends { "device.send" } else { "device.recv" }, &[buffer], &attrs, &label);
+    l.instruction(
+        class,
+        node,
+        if sends { "device.send" } else { "device.recv" },
+        &[buffer],
+        &attrs,
+        &label,
+    );
 }
 
 /// Accumulates into the operand that nobody reads any more; else into a copy.
@@ -240,7 +275,8 @@ fn pack(l: &mut Lowering<'_>, node: &Node, class: u32) {
     gaps.push((end, length));
     let zero = l.ctx.float_attr(0.0);
     for (from, to) in gaps.into_iter().filter(|(from, to)| from < to) {
-        let part = l.view(class, base, from, (to - from) as u64, element, &format!("{label}.padding"));
+        let part =
+            l.view(class, base, from, (to - from) as u64, element, &format!("{label}.padding"));
         l.instruction(class, node, "device.fill", &[part], &[("value", zero)], &label);
     }
 }
@@ -343,7 +379,9 @@ impl Lowering<'_> {
         let mut axes: Vec<Name> = partial
             .iter()
             .copied()
-            .filter(|axis| !self.input_axes.contains(axis) && !self.topology.groups.contains_key(axis))
+            .filter(|axis| {
+                !self.input_axes.contains(axis) && !self.topology.groups.contains_key(axis)
+            })
             .collect();
         axes.sort_by_key(|axis| axis.text(&self.ctx));
         axes.extend(&self.input_axes);

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use piper_dialects::dag::{Dist, Graph, Home, Join};
 use piper_dialects::device::BuiltinKernel;
 use piper_ir::pass::PassFailed;
-use piper_ir::{Attr, Block, Builder, Context, Module, Name, Op, OpState, Reporter, Type, TypeData, Value};
+use piper_ir::{
+    Attr, Block, Builder, Context, Module, Name, Op, OpState, Reporter, Type, TypeData, Value,
+};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::manifest;
@@ -167,7 +169,8 @@ impl Lowering<'_> {
         use super::schedule::Overwrite;
         for (&commit, how) in &self.schedule.overwrites {
             if *how == Overwrite::Direct {
-                let (state, value) = (self.module.operand(commit, 0), self.module.operand(commit, 1));
+                let (state, value) =
+                    (self.module.operand(commit, 0), self.module.operand(commit, 1));
                 self.direct.insert(value, state);
             }
         }
@@ -211,10 +214,13 @@ impl Lowering<'_> {
             value = match self.module.name_text(def) {
                 "dag.project" | "dag.gradient" => self.module.operand(def, 0),
                 "dag.join" => {
-                    let joined = &self.topology.kept(self.module, Join(def).joined(self.module)).dist.home;
+                    let joined =
+                        &self.topology.kept(self.module, Join(def).joined(self.module)).dist.home;
                     let Home::Group(group) = joined else { return value };
                     match self.topology.slice_in(*group, class) {
-                        Some(slice) if slice < self.module.num_operands(def) => self.module.operand(def, slice),
+                        Some(slice) if slice < self.module.num_operands(def) => {
+                            self.module.operand(def, slice)
+                        }
                         _ => return value,
                     }
                 }
@@ -269,7 +275,12 @@ impl Lowering<'_> {
     }
 
     /// A buffer of its own for a value. `persistent` gives the name of a state's.
-    pub(super) fn new_buffer(&mut self, value: Value, class: u32, persistent: Option<&str>) -> Value {
+    pub(super) fn new_buffer(
+        &mut self,
+        value: Value,
+        class: u32,
+        persistent: Option<&str>,
+    ) -> Value {
         let kept = self.topology.kept(self.module, value);
         let ty = self.buffer_type(kept.elems, kept.element);
         let label = persistent.map_or_else(|| self.label(value), str::to_owned);
@@ -280,9 +291,10 @@ impl Lowering<'_> {
 
     fn declare_buffer(&mut self, class: u32, label: &str, ty: Type, persistent: bool) -> Value {
         let name = self.fresh_name(class, label);
-        let mut state = OpState::new(self.ctx.op_name("device.buffer"), self.module.op_loc(self.graph))
-            .attr(&self.ctx, "name", self.ctx.str_attr(&name))
-            .results([ty]);
+        let mut state =
+            OpState::new(self.ctx.op_name("device.buffer"), self.module.op_loc(self.graph))
+                .attr(&self.ctx, "name", self.ctx.str_attr(&name))
+                .results([ty]);
         if persistent {
             state = state.attr(&self.ctx, "persistent", self.ctx.unit());
         }
@@ -290,7 +302,15 @@ impl Lowering<'_> {
     }
 
     /// A part of a buffer.
-    pub(super) fn view(&mut self, class: u32, base: Value, start: i64, elems: u64, element: Type, label: &str) -> Value {
+    pub(super) fn view(
+        &mut self,
+        class: u32,
+        base: Value,
+        start: i64,
+        elems: u64,
+        element: Type,
+        label: &str,
+    ) -> Value {
         let name = self.fresh_name(class, label);
         let ty = self.buffer_type(elems, element);
         let state = OpState::new(self.ctx.op_name("device.view"), self.module.op_loc(self.graph))
@@ -305,8 +325,10 @@ impl Lowering<'_> {
         let op = self.module.create(state);
         self.module.append(self.bodies[class as usize].block, op);
         let value = self.module.result(op, 0);
-        let hint: String =
-            name.chars().map(|c| if c.is_ascii_alphanumeric() || "._$-".contains(c) { c } else { '_' }).collect();
+        let hint: String = name
+            .chars()
+            .map(|c| if c.is_ascii_alphanumeric() || "._$-".contains(c) { c } else { '_' })
+            .collect();
         let hint = self.ctx.name(&hint);
         self.module.set_value_name(value, hint);
         if self.module.attr_by(op, "persistent").is_some() {
@@ -338,7 +360,9 @@ impl Lowering<'_> {
                 *count += 1;
                 let name = format!("{label}_{count}");
                 // A label may itself look like a repeated one.
-                if names.contains_key(&name) { self.fresh_name(class, label) } else {
+                if names.contains_key(&name) {
+                    self.fresh_name(class, label)
+                } else {
                     names.insert(name.clone(), 0);
                     name
                 }
@@ -354,18 +378,36 @@ impl Lowering<'_> {
         let Some(def) = self.module.defining_op(value) else { return "value".to_owned() };
         if let Some(node) = self.module.attr_by(def, "node").and_then(|n| n.as_str(&self.ctx)) {
             let at = self.module.results(def).position(|r| r == value).unwrap_or(0);
-            return if self.module.num_results(def) == 1 { node.to_owned() } else { format!("{node}.{at}") };
+            return if self.module.num_results(def) == 1 {
+                node.to_owned()
+            } else {
+                format!("{node}.{at}")
+            };
         }
         match self.module.name_text(def) {
-            "dag.transfer" | "dag.gradient" | "dag.project" | "dag.add" => self.label(self.module.operand(def, 0)),
+            "dag.transfer" | "dag.gradient" | "dag.project" | "dag.add" => {
+                self.label(self.module.operand(def, 0))
+            }
             name => name.trim_start_matches("dag.").to_owned(),
         }
     }
 
     /// Adds an instruction.
-    pub(super) fn instruction(&mut self, class: u32, node: &Node, name: &str, operands: &[Value], attrs: &[(&str, Attr)], label: &str) {
+    pub(super) fn instruction(
+        &mut self,
+        class: u32,
+        node: &Node,
+        name: &str,
+        operands: &[Value],
+        attrs: &[(&str, Attr)],
+        label: &str,
+    ) {
         let stream = match name {
-            "device.send" | "device.recv" | "device.all_reduce" | "device.reduce_scatter" | "device.all_gather" => COMMUNICATE,
+            "device.send"
+            | "device.recv"
+            | "device.all_reduce"
+            | "device.reduce_scatter"
+            | "device.all_gather" => COMMUNICATE,
             _ => COMPUTE,
         };
         let mut state = OpState::new(self.ctx.op_name(name), self.module.op_loc(node.op))
@@ -402,7 +444,13 @@ impl Lowering<'_> {
     }
 
     /// The symbol of a built-in kernel for certain buffers, declared at its first use.
-    pub(super) fn kernel(&mut self, kernel: BuiltinKernel, hyper: Attr, inputs: &[Type], results: &[Type]) -> Attr {
+    pub(super) fn kernel(
+        &mut self,
+        kernel: BuiltinKernel,
+        hyper: Attr,
+        inputs: &[Type],
+        results: &[Type],
+    ) -> Attr {
         let signature = self.ctx.function(inputs, results);
         if let Some(&known) = self.kernels.get(&(kernel, hyper, signature)) {
             return known;
@@ -428,7 +476,9 @@ impl Lowering<'_> {
     /// A symbol that neither the plan nor the module has.
     fn fresh_symbol(&mut self, base: &str) -> String {
         let mut name = base.to_owned();
-        while self.taken.contains_key(&name) || self.module.lookup(self.module.root(), &name).is_some() {
+        while self.taken.contains_key(&name)
+            || self.module.lookup(self.module.root(), &name).is_some()
+        {
             let count = self.taken.entry(base.to_owned()).or_default();
             *count += 1;
             name = format!("{base}_{count}");

@@ -35,7 +35,9 @@ impl Writer {
 
     fn activation(&self, stage: usize, mb: usize) -> String {
         let rows = 2 * self.shape.dp * self.shape.microbatches;
-        format!("!dag.dist<tensor<{rows}x4xf32>, @c on {{mb = {mb}, pp = {stage}}}, [{{\"dp\", \"mb\"}}, {{}}]>")
+        format!(
+            "!dag.dist<tensor<{rows}x4xf32>, @c on {{mb = {mb}, pp = {stage}}}, [{{\"dp\", \"mb\"}}, {{}}]>"
+        )
     }
 
     fn weight(home: &str) -> String {
@@ -75,12 +77,17 @@ pub(crate) fn text(shape: Shape) -> String {
     writeln!(w.out, "dag.graph @train of @loss on @c microbatches {microbatches} {{").unwrap();
     for p in 0..pp {
         let ty = Writer::weight(&format!("{{pp = {p}}}"));
-        w.line(&format!("%w{p} = dag.parameter \"w{p}\" {{init = #nn.init<normal<0.0, 0.02>>}} : {ty}"));
+        w.line(&format!(
+            "%w{p} = dag.parameter \"w{p}\" {{init = #nn.init<normal<0.0, 0.02>>}} : {ty}"
+        ));
     }
     let init = "{init = #nn.init<ones>}";
     if tied {
-        let (ty, at0, at1) =
-            (Writer::weight("@ends"), Writer::weight("{pp = 0}"), Writer::weight(&format!("{{pp = {last}}}")));
+        let (ty, at0, at1) = (
+            Writer::weight("@ends"),
+            Writer::weight("{pp = 0}"),
+            Writer::weight(&format!("{{pp = {last}}}")),
+        );
         w.line(&format!("%e = dag.parameter \"e\" {init} : {ty}"));
         w.line(&format!("%e0 = dag.project %e : {ty} -> {at0}"));
         w.line(&format!("%e1 = dag.project %e : {ty} -> {at1}"));
@@ -130,13 +137,16 @@ fn forward(w: &mut Writer, m: usize) {
         let (a, wt) = (w.activation(p, m), Writer::weight(&format!("{{pp = {p}}}")));
         let tags = format!("F {{MB = {m}, PP = {p}}} node \"f{p}.{m}\"");
         if p == last {
-            let held = if microbatches == 1 { String::new() } else { format!(", mb[{m}:{}]", m + 1) };
-            let loss = format!("!dag.dist<tensor<f32>, @c on {{pp = {p}}}, partial = {{\"dp\"{held}}}>");
+            let held =
+                if microbatches == 1 { String::new() } else { format!(", mb[{m}:{}]", m + 1) };
+            let loss =
+                format!("!dag.dist<tensor<f32>, @c on {{pp = {p}}}, partial = {{\"dp\"{held}}}>");
             let (e, te) = if tied { (", %e1", format!(", {wt}")) } else { ("", String::new()) };
             w.line(&format!("%l{m} = dag.compute @last(%x{p}.{m}, %t{p}.{m}, %w{p}{e}) {tags} : ({a}, {a}, {wt}{te}) -> {loss}"));
         } else {
             let callee = if p == 0 { "first" } else { "mid" };
-            let (e, te) = if tied && p == 0 { (", %e0", format!(", {wt}")) } else { ("", String::new()) };
+            let (e, te) =
+                if tied && p == 0 { (", %e0", format!(", {wt}")) } else { ("", String::new()) };
             w.line(&format!("%y{p}.{m} = dag.compute @{callee}(%x{p}.{m}, %w{p}{e}) {tags} : ({a}, {wt}{te}) -> {a}"));
             let next = w.activation(p + 1, m);
             w.line(&format!("%x{}.{m} = dag.transfer %y{p}.{m} : {a} -> {next}", p + 1));
@@ -149,16 +159,25 @@ fn backward(w: &mut Writer, m: usize) {
     let last = pp - 1;
     for p in (0..pp).rev() {
         let home = format!("{{pp = {p}}}");
-        let (a, wt, g) = (w.activation(p, m), Writer::weight(&home), w.gradient(&home, m, m + 1, None));
+        let (a, wt, g) =
+            (w.activation(p, m), Writer::weight(&home), w.gradient(&home, m, m + 1, None));
         let tags = format!("B {{MB = {m}, PP = {p}}} node \"b{p}.{m}\"");
         if p == last {
             let (e, te) = if tied { (", %e1", format!(", {wt}")) } else { ("", String::new()) };
-            let (de, tde) = if tied { (format!(", %de1.{m}"), format!(", {}", w.gradient(&home, m, m + 1, Some(1)))) } else { Default::default() };
+            let (de, tde) = if tied {
+                (format!(", %de1.{m}"), format!(", {}", w.gradient(&home, m, m + 1, Some(1))))
+            } else {
+                Default::default()
+            };
             w.line(&format!("%dx{p}.{m}, %dw{p}.{m}{de} = dag.compute @last_b(%x{p}.{m}, %t{p}.{m}, %w{p}{e}) {tags} : ({a}, {a}, {wt}{te}) -> ({a}, {g}{tde})"));
         } else if p > 0 {
             w.line(&format!("%dx{p}.{m}, %dw{p}.{m} = dag.compute @mid_b(%x{p}.{m}, %w{p}, %dy{p}.{m}) {tags} : ({a}, {wt}, {a}) -> ({a}, {g})"));
         } else {
-            let (de, tde) = if tied { (format!(", %de0.{m}"), format!("({g}, {})", w.gradient(&home, m, m + 1, Some(0)))) } else { (String::new(), g.clone()) };
+            let (de, tde) = if tied {
+                (format!(", %de0.{m}"), format!("({g}, {})", w.gradient(&home, m, m + 1, Some(0))))
+            } else {
+                (String::new(), g.clone())
+            };
             w.line(&format!("%dw0.{m}{de} = dag.compute @first_b(%x0.{m}, %dy0.{m}) {tags} : ({a}, {a}) -> {tde}"));
         }
         if p > 0 {
@@ -178,14 +197,23 @@ fn accumulate(w: &mut Writer, name: &str, home: &str, m: usize, part: Option<usi
     if m == 0 {
         return;
     }
-    let (before, one, after) =
-        (w.gradient(home, 0, m, part), w.gradient(home, m, m + 1, part), w.gradient(home, 0, m + 1, part));
+    let (before, one, after) = (
+        w.gradient(home, 0, m, part),
+        w.gradient(home, m, m + 1, part),
+        w.gradient(home, 0, m + 1, part),
+    );
     let running = if m == 1 { format!("%{name}.0") } else { format!("%{name}.sum{}", m - 1) };
-    w.line(&format!("%{name}.sum{m} = dag.add {running}, %{name}.{m} : ({before}, {one}) -> {after}"));
+    w.line(&format!(
+        "%{name}.sum{m} = dag.add {running}, %{name}.{m} : ({before}, {one}) -> {after}"
+    ));
 }
 
 fn complete(microbatches: usize, name: &str) -> String {
-    if microbatches == 1 { format!("%{name}.0") } else { format!("%{name}.sum{}", microbatches - 1) }
+    if microbatches == 1 {
+        format!("%{name}.0")
+    } else {
+        format!("%{name}.sum{}", microbatches - 1)
+    }
 }
 
 const SGD: &str = "lr = 0.1 {momentum = 0.0, weight_decay = 0.0}";
@@ -200,10 +228,13 @@ fn optimizer(w: &mut Writer, zero: bool, clip: bool) {
         let (partial, wt) = (w.gradient(&home, 0, microbatches, None), Writer::weight(&home));
         let sum = complete(microbatches, &format!("dw{p}"));
         if zero {
-            let whole = format!("!dag.dist<tensor<{flat}xf32>, @c on {home}, partial = {{\"dp\"}}>");
+            let whole =
+                format!("!dag.dist<tensor<{flat}xf32>, @c on {home}, partial = {{\"dp\"}}>");
             let shard = format!("!dag.dist<tensor<{flat}xf32>, @c on {home}, [{{\"dp\"}}]>");
             w.line(&format!("%flat{p} = dag.pack {sum} at array<i64: 0> : ({partial}) -> {whole}"));
-            w.line(&format!("%shard{p} = dag.reduce_scatter %flat{p} over [\"dp\"] : {whole} -> {shard}"));
+            w.line(&format!(
+                "%shard{p} = dag.reduce_scatter %flat{p} over [\"dp\"] : {whole} -> {shard}"
+            ));
             w.line(&format!("%g{p} = dag.gradient \"bucket{p}\" %shard{p} : {shard} -> {shard}"));
         } else {
             w.line(&format!("%r{p} = dag.all_reduce {sum} over [\"dp\"] : {partial} -> {wt}"));
@@ -217,17 +248,26 @@ fn optimizer(w: &mut Writer, zero: bool, clip: bool) {
         let home = format!("{{pp = {p}}}");
         let wt = Writer::weight(&home);
         let number = format!("!dag.dist<tensor<f32>, @c on {home}>");
-        let (scale, scale_ty, clipped) =
-            if clip { (format!(", %scale{p}"), format!(", {number}"), " clipped") } else { (String::new(), String::new(), "") };
+        let (scale, scale_ty, clipped) = if clip {
+            (format!(", %scale{p}"), format!(", {number}"), " clipped")
+        } else {
+            (String::new(), String::new(), "")
+        };
         if zero {
             let whole = format!("!dag.dist<tensor<{flat}xf32>, @c on {home}>");
             let t = format!("!dag.dist<tensor<{flat}xf32>, @c on {home}, [{{\"dp\"}}]>");
-            w.line(&format!("%master{p} = dag.state \"bucket{p}.master\" {{init = {{w{p} = 0}}}} : {t}"));
+            w.line(&format!(
+                "%master{p} = dag.state \"bucket{p}.master\" {{init = {{w{p} = 0}}}} : {t}"
+            ));
             for s in ["m", "v"] {
                 w.line(&format!("%{s}{p} = dag.state \"bucket{p}.{s}\" {{init = 0.0}} : {t}"));
             }
             w.line(&format!("%p{p}, %m{p}.new, %v{p}.new = dag.update adamw (%master{p}, %g{p}, %m{p}, %v{p}{scale}) {ADAMW}{clipped} : ({t}, {t}, {t}, {t}{scale_ty}) -> ({t}, {t}, {t})"));
-            for (state, new) in [("master", format!("%p{p}")), ("m", format!("%m{p}.new")), ("v", format!("%v{p}.new"))] {
+            for (state, new) in [
+                ("master", format!("%p{p}")),
+                ("m", format!("%m{p}.new")),
+                ("v", format!("%v{p}.new")),
+            ] {
                 w.line(&format!("dag.commit %{state}{p}, {new} : {t}"));
             }
             w.line(&format!("%all{p} = dag.all_gather %p{p} over [\"dp\"] : {t} -> {whole}"));
@@ -242,7 +282,8 @@ fn optimizer(w: &mut Writer, zero: bool, clip: bool) {
 /// The norm over all stages: a sum on each, joined and reduced over the group of stages.
 fn clipping(w: &mut Writer, zero: bool, flat: usize) {
     let pp = w.shape.pp;
-    let number = |home: &str, partial: &str| format!("!dag.dist<tensor<f64>, @c on {home}{partial}>");
+    let number =
+        |home: &str, partial: &str| format!("!dag.dist<tensor<f64>, @c on {home}{partial}>");
     let (mut names, mut types) = (Vec::new(), Vec::new());
     for p in 0..pp {
         let home = format!("{{pp = {p}}}");
@@ -271,8 +312,10 @@ fn clipping(w: &mut Writer, zero: bool, flat: usize) {
 fn tied_gradient(w: &mut Writer) {
     let Shape { pp, microbatches, .. } = w.shape;
     let last = format!("{{pp = {}}}", pp - 1);
-    let (a, b) =
-        (w.gradient("{pp = 0}", 0, microbatches, Some(0)), w.gradient(&last, 0, microbatches, Some(1)));
+    let (a, b) = (
+        w.gradient("{pp = 0}", 0, microbatches, Some(0)),
+        w.gradient(&last, 0, microbatches, Some(1)),
+    );
     let whole = Writer::weight("@ends");
     let joined = format!("!dag.dist<{W}, @c on @ends, partial = {{\"dp\", \"ends\"}}>");
     let (first, second) = (complete(microbatches, "de0"), complete(microbatches, "de1"));
@@ -305,6 +348,8 @@ pub(crate) fn module(ctx: &Arc<Context>, text: &str) -> Module {
 /// Diagnostics as text, one a line.
 pub(crate) fn shown(reporter: &Reporter<'_>) -> String {
     let note = |n: &piper_ir::diag::Note| format!("\n    note: {}", n.message);
-    let one = |d: &piper_ir::Diagnostic| format!("{}{}", d.message, d.notes.iter().map(note).collect::<String>());
+    let one = |d: &piper_ir::Diagnostic| {
+        format!("{}{}", d.message, d.notes.iter().map(note).collect::<String>())
+    };
     reporter.diagnostics().iter().map(one).collect::<Vec<_>>().join("\n")
 }

@@ -128,7 +128,12 @@ impl Planner<'_> {
                 "dag.output" => {
                     for (i, part) in module.operands(op).enumerate() {
                         self.stores.insert((op, i), self.nodes.len() as u32);
-                        self.nodes.push(Node { op, task: Task::Store(i), classes: classes(part), index });
+                        self.nodes.push(Node {
+                            op,
+                            task: Task::Store(i),
+                            classes: classes(part),
+                            index,
+                        });
                     }
                     continue;
                 }
@@ -174,7 +179,11 @@ impl Planner<'_> {
                 // Results are the parameter and its states; operands have the gradient between them.
                 let at = module.results(def).position(|r| r == value).unwrap_or(0);
                 let operand = if at == 0 { 0 } else { at + 1 };
-                if module.operand(def, operand) == state { Overwrite::InPlace } else { Overwrite::Copied }
+                if module.operand(def, operand) == state {
+                    Overwrite::InPlace
+                } else {
+                    Overwrite::Copied
+                }
             }
             "dag.unpack" | "dag.all_gather" if module.uses(value).count() == 1 => Overwrite::Direct,
             _ => Overwrite::Copied,
@@ -231,7 +240,8 @@ impl Planner<'_> {
                 Overwrite::Copied => Some(commit.0),
                 _ => module.defining_op(commit.value(module)),
             };
-            let Some(writer) = writer.map(|op| self.runs[op.index()]).filter(|w| *w != u32::MAX) else {
+            let Some(writer) = writer.map(|op| self.runs[op.index()]).filter(|w| *w != u32::MAX)
+            else {
                 continue;
             };
             let mut readers = Vec::new();
@@ -261,7 +271,11 @@ impl Planner<'_> {
     }
 
     /// Takes nodes in the order in which they become ready.
-    fn extend(mut self, topology: &Topology, reporter: &mut Reporter<'_>) -> Result<Schedule, PassFailed> {
+    fn extend(
+        mut self,
+        topology: &Topology,
+        reporter: &mut Reporter<'_>,
+    ) -> Result<Schedule, PassFailed> {
         let count = self.nodes.len();
         self.edges.sort_by_key(|edge| (edge.0, edge.1));
         self.edges.dedup_by_key(|edge| (edge.0, edge.1));
@@ -277,9 +291,13 @@ impl Planner<'_> {
         let mut ready_at = vec![0u64; count];
         let mut clocks = vec![0u64; topology.classes.len()];
         let mut order = Vec::with_capacity(count);
-        let mut heap: BinaryHeap<Reverse<(u64, u32)>> =
-            (0..count as u32).filter(|&n| waits[n as usize] == 0).map(|n| Reverse((0, n))).collect();
-        while let Some(Reverse((ready, node))) = heap.pop() {
+        // At one time communication goes first, so that a value leaves before the next computation begins.
+        let computes: Vec<bool> =
+            self.nodes.iter().map(|node| self.module.name_text(node.op) == "dag.compute").collect();
+        let key = |ready: u64, node: u32| Reverse((ready, computes[node as usize], node));
+        let mut heap: BinaryHeap<Reverse<(u64, bool, u32)>> =
+            (0..count as u32).filter(|&n| waits[n as usize] == 0).map(|n| key(0, n)).collect();
+        while let Some(Reverse((ready, _, node))) = heap.pop() {
             order.push(node);
             let at = node as usize;
             let done = match self.module.name_text(self.nodes[at].op) {
@@ -289,7 +307,9 @@ impl Planner<'_> {
                     here.for_each(|c| clocks[c] = start + 1);
                     start + 1
                 }
-                "dag.transfer" | "dag.all_reduce" | "dag.reduce_scatter" | "dag.all_gather" => ready + 1,
+                "dag.transfer" | "dag.all_reduce" | "dag.reduce_scatter" | "dag.all_gather" => {
+                    ready + 1
+                }
                 _ => ready,
             };
             for &(_, to, _) in &self.edges[starts[at] as usize..starts[at + 1] as usize] {
@@ -297,7 +317,7 @@ impl Planner<'_> {
                 ready_at[to_at] = ready_at[to_at].max(done);
                 waits[to_at] -= 1;
                 if waits[to_at] == 0 {
-                    heap.push(Reverse((ready_at[to_at], to)));
+                    heap.push(key(ready_at[to_at], to));
                 }
             }
         }
@@ -337,7 +357,8 @@ impl Planner<'_> {
                 }
                 Why::State(_) => "which reads the state that it overwrites".to_owned(),
             };
-            let message = format!("{} waits for {}, {reason}", self.describe(at), self.describe(before));
+            let message =
+                format!("{} waits for {}, {reason}", self.describe(at), self.describe(before));
             error.note(self.module.op_loc(self.nodes[at as usize].op), message);
             at = before;
             if at == first {
@@ -349,7 +370,9 @@ impl Planner<'_> {
 
     fn describe(&self, node: u32) -> String {
         let op = self.nodes[node as usize].op;
-        match Compute::cast(self.module, op).and_then(|c| c.node(self.module).as_str(self.module.ctx())) {
+        match Compute::cast(self.module, op)
+            .and_then(|c| c.node(self.module).as_str(self.module.ctx()))
+        {
             Some(name) => format!("'{name}'"),
             None => format!("'{}'", self.module.name_text(op)),
         }

@@ -12,7 +12,15 @@ fn shapes() -> Vec<Shape> {
     for (pp, dp, microbatches) in [(2, 2, 2), (2, 1, 1), (3, 2, 4), (4, 2, 8)] {
         for flags in 0..16 {
             let has = |bit: u32| flags & (1 << bit) != 0;
-            all.push(Shape { pp, dp, microbatches, zero: has(0), tied: has(1), clip: has(2), interleaved: has(3) });
+            all.push(Shape {
+                pp,
+                dp,
+                microbatches,
+                zero: has(0),
+                tied: has(1),
+                clip: has(2),
+                interleaved: has(3),
+            });
         }
     }
     all
@@ -22,7 +30,8 @@ fn lowered(shape: Shape, probe_gradients: bool) -> Module {
     let ctx = context();
     let mut module = module(&ctx, &text(shape));
     let mut reporter = Reporter::new(&ctx);
-    run(&mut module, &mut reporter, Options { probe_gradients }).unwrap_or_else(|_| panic!("{shape:?}\n{}", shown(&reporter)));
+    run(&mut module, &mut reporter, Options { probe_gradients })
+        .unwrap_or_else(|_| panic!("{shape:?}\n{}", shown(&reporter)));
     if !piper_ir::verify::verify(&module, &mut reporter) {
         panic!("{shape:?}\n{}", shown(&reporter));
     }
@@ -39,7 +48,8 @@ fn emitted(module: &Module) -> Plan {
 
 fn check(module: &Module) -> Result<(), String> {
     let mut reporter = Reporter::new(module.ctx());
-    verify_device::run(module, &mut reporter, verify_device::Options::default()).map_err(|_| shown(&reporter))
+    verify_device::run(module, &mut reporter, verify_device::Options::default())
+        .map_err(|_| shown(&reporter))
 }
 
 #[test]
@@ -55,7 +65,11 @@ fn every_pipeline_is_safe_before_and_after_its_memory_is_planned() {
             check(&module).unwrap_or_else(|why| panic!("planned {shape:?}\n{why}"));
             let plan = emitted(&module);
             for (program, apart) in plan.programs.iter().zip(apart) {
-                assert_eq!(program.arena_bytes, program.peak_bytes().next_multiple_of(64), "{shape:?}");
+                assert_eq!(
+                    program.arena_bytes,
+                    program.peak_bytes().next_multiple_of(64),
+                    "{shape:?}"
+                );
                 assert!(program.arena_bytes <= apart, "{shape:?}");
             }
         }
@@ -67,7 +81,8 @@ fn the_text_of_a_device_plan_reads_back_as_it_was() {
     let ctx = context();
     for shape in shapes().into_iter().filter(|s| s.pp == 2) {
         let mut first = lowered(shape, true);
-        memory_plan::run(&mut first, &mut Reporter::new(&ctx), memory_plan::Options::default()).unwrap();
+        memory_plan::run(&mut first, &mut Reporter::new(&ctx), memory_plan::Options::default())
+            .unwrap();
         let text = piper_ir::text::print_module(&first, Default::default());
         let second = module(&ctx, &text);
         assert_eq!(text, piper_ir::text::print_module(&second, Default::default()));
@@ -77,7 +92,10 @@ fn the_text_of_a_device_plan_reads_back_as_it_was() {
 }
 
 /// Positions differ: the second text stands in another file.
-fn strip_sources(mut programs: Vec<piper_plan::Program>, like: &[piper_plan::Program]) -> Vec<piper_plan::Program> {
+fn strip_sources(
+    mut programs: Vec<piper_plan::Program>,
+    like: &[piper_plan::Program],
+) -> Vec<piper_plan::Program> {
     for (program, like) in programs.iter_mut().zip(like) {
         for (instr, like) in program.instrs.iter_mut().zip(&like.instrs) {
             instr.source = like.source;
@@ -88,10 +106,21 @@ fn strip_sources(mut programs: Vec<piper_plan::Program>, like: &[piper_plan::Pro
 
 #[test]
 fn gradients_accumulate_in_place_and_reductions_overwrite_their_source() {
-    let shape = Shape { pp: 2, dp: 2, microbatches: 4, zero: false, tied: false, clip: false, interleaved: true };
+    let shape = Shape {
+        pp: 2,
+        dp: 2,
+        microbatches: 4,
+        zero: false,
+        tied: false,
+        clip: false,
+        interleaved: true,
+    };
     let plan = emitted(&lowered(shape, false));
     for program in &plan.programs {
-        assert!(program.instrs.iter().all(|i| !matches!(i.kind, Kind::Copy { .. })), "no copy is needed");
+        assert!(
+            program.instrs.iter().all(|i| !matches!(i.kind, Kind::Copy { .. })),
+            "no copy is needed"
+        );
         for instr in &program.instrs {
             if let Kind::AllReduce { src, dst, .. } = instr.kind {
                 assert_eq!(src, dst);
@@ -106,7 +135,15 @@ fn gradients_accumulate_in_place_and_reductions_overwrite_their_source() {
 
 #[test]
 fn copies_into_buckets_are_left_out_when_memory_is_planned() {
-    let shape = Shape { pp: 2, dp: 2, microbatches: 2, zero: true, tied: false, clip: false, interleaved: true };
+    let shape = Shape {
+        pp: 2,
+        dp: 2,
+        microbatches: 2,
+        zero: true,
+        tied: false,
+        clip: false,
+        interleaved: true,
+    };
     let mut module = lowered(shape, false);
     let copies = |module: &Module| {
         let plan = emitted(module);
@@ -114,14 +151,23 @@ fn copies_into_buckets_are_left_out_when_memory_is_planned() {
     };
     assert_eq!(copies(&module), 2, "one into the bucket, one out of it");
     let ctx = module.ctx_arc();
-    memory_plan::run(&mut module, &mut Reporter::new(&ctx), memory_plan::Options::default()).unwrap();
+    memory_plan::run(&mut module, &mut Reporter::new(&ctx), memory_plan::Options::default())
+        .unwrap();
     assert_eq!(copies(&module), 1);
     check(&module).unwrap();
 }
 
 #[test]
 fn rows_and_parts_follow_the_division_of_the_batch() {
-    let shape = Shape { pp: 2, dp: 2, microbatches: 2, zero: false, tied: false, clip: false, interleaved: false };
+    let shape = Shape {
+        pp: 2,
+        dp: 2,
+        microbatches: 2,
+        zero: false,
+        tied: false,
+        clip: false,
+        interleaved: false,
+    };
     let plan = emitted(&lowered(shape, false));
     let dp = piper_plan::AxisId(1);
     let (mut rows, mut parts) = (Vec::new(), Vec::new());
@@ -140,27 +186,51 @@ fn rows_and_parts_follow_the_division_of_the_batch() {
 
 #[test]
 fn moments_and_masters_of_a_bucket_are_homes_of_their_parameters() {
-    let shape = Shape { pp: 2, dp: 2, microbatches: 2, zero: true, tied: false, clip: true, interleaved: false };
+    let shape = Shape {
+        pp: 2,
+        dp: 2,
+        microbatches: 2,
+        zero: true,
+        tied: false,
+        clip: true,
+        interleaved: false,
+    };
     let plan = emitted(&lowered(shape, true));
     let names: Vec<&str> = plan.states.tensors.iter().map(|s| s.name.as_str()).collect();
     assert_eq!(names, ["w0", "w1", "w0.m", "w0.v", "w1.m", "w1.v"]);
     assert_eq!(plan.states.tensors[0].homes.len(), 2, "in full, and as a shard of the master copy");
     assert!(plan.states.tensors[2].homes[0].shard.is_some());
-    let grads: Vec<&str> = plan.outputs.iter().map(|o| o.name.as_str()).filter(|n| n.starts_with("grad")).collect();
+    let grads: Vec<&str> =
+        plan.outputs.iter().map(|o| o.name.as_str()).filter(|n| n.starts_with("grad")).collect();
     assert_eq!(grads.len(), 2);
 }
 
 #[test]
 fn orders_that_contradict_each_other_are_an_error_that_prints_the_circle() {
-    let shape = Shape { pp: 2, dp: 1, microbatches: 2, zero: false, tied: false, clip: false, interleaved: false };
-    let text = text(shape).replace("[[@f1.0], [@f1.1], [@b1.0], [@b1.1]]", "[[@f1.1], [@f1.0], [@b1.0], [@b1.1]]");
-    let text = text.replace("[[@f0.0], [@f0.1], [@b0.0], [@b0.1]]", "[[@f0.0], [@b0.0], [@f0.1], [@b0.1]]");
+    let shape = Shape {
+        pp: 2,
+        dp: 1,
+        microbatches: 2,
+        zero: false,
+        tied: false,
+        clip: false,
+        interleaved: false,
+    };
+    let text = text(shape)
+        .replace("[[@f1.0], [@f1.1], [@b1.0], [@b1.1]]", "[[@f1.1], [@f1.0], [@b1.0], [@b1.1]]");
+    let text = text
+        .replace("[[@f0.0], [@f0.1], [@b0.0], [@b0.1]]", "[[@f0.0], [@b0.0], [@f0.1], [@b0.1]]");
     let ctx = context();
     let mut module = module(&ctx, &text);
     let mut reporter = Reporter::new(&ctx);
     assert!(run(&mut module, &mut reporter, Options::default()).is_err());
     let shown = shown(&reporter);
-    for expected in ["the step cannot run", "'f0.1' waits for 'b0.0'", "order on {pp = 0}", "'f1.0' waits for 'f1.1'"] {
+    for expected in [
+        "the step cannot run",
+        "'f0.1' waits for 'b0.0'",
+        "order on {pp = 0}",
+        "'f1.0' waits for 'f1.1'",
+    ] {
         assert!(shown.contains(expected), "{shown}");
     }
 }
@@ -186,21 +256,38 @@ fn waiting_for_memory_needs_no_more_of_it() {
 /// Every change of one instruction of a correct program is noticed.
 #[test]
 fn a_dropped_swapped_or_repeated_instruction_is_rejected() {
-    let shape = Shape { pp: 2, dp: 2, microbatches: 2, zero: true, tied: true, clip: true, interleaved: true };
+    let shape = Shape {
+        pp: 2,
+        dp: 2,
+        microbatches: 2,
+        zero: true,
+        tied: true,
+        clip: true,
+        interleaved: true,
+    };
     let mut planned = lowered(shape, false);
     let ctx = planned.ctx_arc();
-    memory_plan::run(&mut planned, &mut Reporter::new(&ctx), memory_plan::Options::default()).unwrap();
+    memory_plan::run(&mut planned, &mut Reporter::new(&ctx), memory_plan::Options::default())
+        .unwrap();
     check(&planned).unwrap();
     for (p, program) in memory_plan::programs(&planned).into_iter().enumerate() {
         let block = planned.only_block(program).unwrap();
-        let ops: Vec<Op> = planned.ops(block).filter(|op| piper_dialects::device::is_instruction(&planned, *op)).collect();
+        let ops: Vec<Op> = planned
+            .ops(block)
+            .filter(|op| piper_dialects::device::is_instruction(&planned, *op))
+            .collect();
         for (at, &op) in ops.iter().enumerate() {
             let name = planned.name_text(op).to_owned();
             let mut dropped = planned.clone();
             dropped.erase(op);
-            assert!(check(&dropped).is_err(), "dropping #{at} {name} of program {p} goes unnoticed");
+            assert!(
+                check(&dropped).is_err(),
+                "dropping #{at} {name} of program {p} goes unnoticed"
+            );
             // Transfers that meet others may change places; on one channel they may not.
-            let same = |other: &&Op| channel(&planned, op).is_some_and(|c| channel(&planned, **other) == Some(c));
+            let same = |other: &&Op| {
+                channel(&planned, op).is_some_and(|c| channel(&planned, **other) == Some(c))
+            };
             if let Some(&next) = ops[at + 1..].iter().find(same) {
                 let mut swapped = planned.clone();
                 let marker = swapped.next_op(next);
@@ -210,14 +297,21 @@ fn a_dropped_swapped_or_repeated_instruction_is_rejected() {
                     Some(marker) => swapped.insert_before(marker, op),
                     None => swapped.append(block, op),
                 }
-                assert!(check(&swapped).is_err(), "swapping #{at} {name} of program {p} goes unnoticed");
+                assert!(
+                    check(&swapped).is_err(),
+                    "swapping #{at} {name} of program {p} goes unnoticed"
+                );
             }
             if !name.contains("record") && !name.contains("wait") {
                 let mut repeated = planned.clone();
                 let copy = repeated.clone_op(op, &mut Default::default());
                 repeated.insert_before(op, copy);
-                let harmless = matches!(&*name, "device.copy" | "device.fill" | "device.load_input");
-                assert!(harmless || check(&repeated).is_err(), "repeating #{at} {name} of program {p} goes unnoticed");
+                let harmless =
+                    matches!(&*name, "device.copy" | "device.fill" | "device.load_input");
+                assert!(
+                    harmless || check(&repeated).is_err(),
+                    "repeating #{at} {name} of program {p} goes unnoticed"
+                );
             }
         }
     }
@@ -226,15 +320,30 @@ fn a_dropped_swapped_or_repeated_instruction_is_rejected() {
 /// Exchanging two operands of equal type keeps a program safe, but it is another program.
 #[test]
 fn operands_that_change_places_are_rejected() {
-    let shape = Shape { pp: 3, dp: 2, microbatches: 3, zero: true, tied: true, clip: true, interleaved: true };
+    let shape = Shape {
+        pp: 3,
+        dp: 2,
+        microbatches: 3,
+        zero: true,
+        tied: true,
+        clip: true,
+        interleaved: true,
+    };
     let mut planned = lowered(shape, true);
     let ctx = planned.ctx_arc();
-    memory_plan::run(&mut planned, &mut Reporter::new(&ctx), memory_plan::Options::default()).unwrap();
+    memory_plan::run(&mut planned, &mut Reporter::new(&ctx), memory_plan::Options::default())
+        .unwrap();
     let mut exchanged = 0;
     for program in memory_plan::programs(&planned) {
         let block = planned.only_block(program).unwrap();
         for op in planned.ops(block).filter(|op| planned.name_text(*op) == "device.launch") {
-            let is_sum = planned.attr_by(op, "callee").unwrap().as_symbol(&ctx).unwrap().text(&ctx).starts_with("accumulate");
+            let is_sum = planned
+                .attr_by(op, "callee")
+                .unwrap()
+                .as_symbol(&ctx)
+                .unwrap()
+                .text(&ctx)
+                .starts_with("accumulate");
             let operands: Vec<_> = planned.operands(op).collect();
             for (i, &a) in operands.iter().enumerate() {
                 for (j, &b) in operands.iter().enumerate().skip(i + 1) {
@@ -242,7 +351,11 @@ fn operands_that_change_places_are_rejected() {
                         let mut other = planned.clone();
                         other.set_operand(op, i, b);
                         other.set_operand(op, j, a);
-                        assert!(check(&other).is_err(), "operands {i} and {j} of {:?}", planned.attr_by(op, "name").unwrap().display(&ctx));
+                        assert!(
+                            check(&other).is_err(),
+                            "operands {i} and {j} of {:?}",
+                            planned.attr_by(op, "name").unwrap().display(&ctx)
+                        );
                         exchanged += 1;
                     }
                 }

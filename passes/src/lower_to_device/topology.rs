@@ -62,7 +62,12 @@ impl Topology {
             .zip(sizes)
             .filter_map(|(name, size)| Some((ctx.name(name.as_str(ctx)?), *size)))
             .collect();
-        let mut topology = Self { axes, classes: Vec::new(), groups: FxHashMap::default(), kept: FxHashMap::default() };
+        let mut topology = Self {
+            axes,
+            classes: Vec::new(),
+            groups: FxHashMap::default(),
+            kept: FxHashMap::default(),
+        };
         let block = module.only_block(graph).expect("a graph has a block");
         let mut types: Vec<(Type, Op)> = Vec::new();
         let mut seen = FxHashSet::default();
@@ -83,7 +88,9 @@ impl Topology {
                     Home::Group(group) => Some(*group),
                     Home::Slice(_) => None,
                 };
-                for group in dist.partial.iter().chain(dist.dims.iter().flatten()).copied().chain(group) {
+                for group in
+                    dist.partial.iter().chain(dist.dims.iter().flatten()).copied().chain(group)
+                {
                     topology.add_group(module, graph, group, &mut named);
                 }
                 types.push((ty, op));
@@ -150,9 +157,12 @@ impl Topology {
     pub(super) fn classes_at(&self, place: &Home) -> Vec<u32> {
         let slices: Vec<&Coords> = match place {
             Home::Slice(coords) => vec![coords],
-            Home::Group(group) => self.groups.get(group).map_or_else(Vec::new, |g| g.iter().collect()),
+            Home::Group(group) => {
+                self.groups.get(group).map_or_else(Vec::new, |g| g.iter().collect())
+            }
         };
-        let agrees = |class: &Class, slice: &Coords| slice.iter().all(|at| class.coords.contains(at));
+        let agrees =
+            |class: &Class, slice: &Coords| slice.iter().all(|at| class.coords.contains(at));
         (0..self.classes.len() as u32)
             .filter(|&c| slices.iter().any(|slice| agrees(&self.classes[c as usize], slice)))
             .collect()

@@ -54,7 +54,12 @@ impl Arena {
 
     /// Takes memory: the smallest block that fits among those with the least delay, at most `most`; else what free neighbours
     /// make together; else new memory. Returns its offset and whose end must be waited for.
-    pub(super) fn take(&mut self, size: u64, most: Delay, delay: impl Fn(&Block) -> Delay) -> (u64, Box<[u32]>) {
+    pub(super) fn take(
+        &mut self,
+        size: u64,
+        most: Delay,
+        delay: impl Fn(&Block) -> Delay,
+    ) -> (u64, Box<[u32]>) {
         if let Some(found) = self.take_free(size, most, &delay) {
             return found;
         }
@@ -75,13 +80,24 @@ impl Arena {
         }
     }
 
-    fn take_free(&mut self, size: u64, most: Delay, delay: &impl Fn(&Block) -> Delay) -> Option<(u64, Box<[u32]>)> {
+    fn take_free(
+        &mut self,
+        size: u64,
+        most: Delay,
+        delay: &impl Fn(&Block) -> Delay,
+    ) -> Option<(u64, Box<[u32]>)> {
         let fits = self.by_size.range((size, 0)..).take(LOOKED_AT);
-        let best = fits.map(|&(_, offset)| (delay(&self.by_offset[&offset]), offset)).min_by_key(|&(delay, _)| delay);
+        let best = fits
+            .map(|&(_, offset)| (delay(&self.by_offset[&offset]), offset))
+            .min_by_key(|&(delay, _)| delay);
         let (_, offset) = best.filter(|&(delay, _)| delay <= most)?;
         let block = self.remove(offset)?;
         if block.size > size {
-            self.add(Block { offset: block.offset + size, size: block.size - size, users: block.users.clone() });
+            self.add(Block {
+                offset: block.offset + size,
+                size: block.size - size,
+                users: block.users.clone(),
+            });
         }
         Some((block.offset, block.users))
     }

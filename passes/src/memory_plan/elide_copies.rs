@@ -37,16 +37,21 @@ pub(super) fn run(module: &mut Module, program: Op) {
         }
         let (src, dst) = (module.operand(op, 0), module.operand(op, 1));
         let (base, from) = base_buffer(module, dst);
-        let is_own = module.defining_op(src).is_some_and(|d| Buffer::cast(module, d).is_some_and(|b| b.persistent(module).is_none()));
+        let is_own = module.defining_op(src).is_some_and(|d| {
+            Buffer::cast(module, d).is_some_and(|b| b.persistent(module).is_none())
+        });
         let is_part = module.defining_op(dst).is_some_and(|d| View::cast(module, d).is_some());
-        let keeps = module.defining_op(base).is_some_and(|d| module.attr_by(d, "persistent").is_some());
+        let keeps =
+            module.defining_op(base).is_some_and(|d| module.attr_by(d, "persistent").is_some());
         if !is_own || !is_part || keeps || base == src || module.ty(src) != module.ty(dst) {
             continue;
         }
         let to = from + elements(module, dst);
         let Some(uses) = touches.get(&src) else { continue };
         let (first, last) = (uses[0].at, uses[uses.len() - 1].at);
-        let part_is_free = touches[&base].iter().all(|t| t.at < first || t.at >= at || t.to <= from || t.from >= to);
+        let part_is_free = touches[&base]
+            .iter()
+            .all(|t| t.at < first || t.at >= at || t.to <= from || t.from >= to);
         let taken_twice = module.uses(src).any(|used| View::cast(module, used.op).is_some());
         if last != at || !part_is_free || taken_twice {
             continue;
@@ -54,9 +59,13 @@ pub(super) fn run(module: &mut Module, program: Op) {
         // The part is declared after the source; what uses the source before instructions begin (a home) must come after it.
         let part = module.defining_op(dst).expect("a view is declared");
         let buffer = module.defining_op(src).expect("a buffer is declared");
-        let early: Vec<Op> = module.uses(src).map(|u| u.op).filter(|op| !is_instruction(module, *op)).collect();
+        let early: Vec<Op> =
+            module.uses(src).map(|u| u.op).filter(|op| !is_instruction(module, *op)).collect();
         let moved = touches.remove(&src).unwrap_or_default();
-        touches.entry(base).or_default().extend(moved.iter().filter(|t| t.at != at).map(|t| Touch { at: t.at, from, to }));
+        touches
+            .entry(base)
+            .or_default()
+            .extend(moved.iter().filter(|t| t.at != at).map(|t| Touch { at: t.at, from, to }));
         module.erase(op);
         if module.is_used(src) {
             module.replace_uses(src, dst);
@@ -74,7 +83,9 @@ pub(super) fn run(module: &mut Module, program: Op) {
 
 fn elements(module: &Module, buffer: Value) -> u64 {
     match module.ty(buffer).data(module.ctx()) {
-        TypeData::MemRef { shape, .. } => shape.first().and_then(|n| u64::try_from(*n).ok()).unwrap_or(0),
+        TypeData::MemRef { shape, .. } => {
+            shape.first().and_then(|n| u64::try_from(*n).ok()).unwrap_or(0)
+        }
         _ => 0,
     }
 }

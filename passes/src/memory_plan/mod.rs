@@ -84,7 +84,8 @@ fn plan_program(module: &mut Module, program: Op, reporter: &mut Reporter<'_>, o
     let listing = Listing::of(module, program);
     let mut planner = Planner::new(module, &listing);
     if planner.sizes.iter().try_fold(0u64, |n, s| n.checked_add(*s)).is_none_or(|n| n > 1 << 62) {
-        let message = format!("'@{}' needs more than 2^62 bytes", module.symbol_name(program).unwrap_or(""));
+        let message =
+            format!("'@{}' needs more than 2^62 bytes", module.symbol_name(program).unwrap_or(""));
         reporter.error(module.op_loc(program), message);
         return;
     }
@@ -129,7 +130,9 @@ impl<'l> Planner<'l> {
         let (count, streams) = (listing.buffers.len(), listing.stream_count);
         let ctx = module.ctx();
         let size = |b: &piper_ir::Value| {
-            buffer_bytes(ctx, module.ty(*b)).and_then(|n| n.checked_next_multiple_of(ALIGN)).unwrap_or(u64::MAX)
+            buffer_bytes(ctx, module.ty(*b))
+                .and_then(|n| n.checked_next_multiple_of(ALIGN))
+                .unwrap_or(u64::MAX)
         };
         let is_persistent = |b: &piper_ir::Value| {
             module.defining_op(*b).is_some_and(|op| Buffer(op).persistent(module).is_some())
@@ -234,7 +237,11 @@ impl<'l> Planner<'l> {
                     // An operand may be named twice; its memory is given back once.
                     self.last[b] = NONE;
                     let users = self.last_on[b * streams..(b + 1) * streams].into();
-                    self.arena.give_back(Block { offset: self.offsets[b].unwrap_or(0), size: self.sizes[b], users });
+                    self.arena.give_back(Block {
+                        offset: self.offsets[b].unwrap_or(0),
+                        size: self.sizes[b],
+                        users,
+                    });
                 }
             }
         }
@@ -262,7 +269,9 @@ pub fn passes() -> Vec<PassInfo> {
                 no_reuse: flag("no-reuse")?,
                 least_memory: flag("least-memory")?,
             };
-            Ok(move |cx: &mut piper_ir::pass::PassContext<'_, '_>| run(cx.module, cx.reporter, options))
+            Ok(move |cx: &mut piper_ir::pass::PassContext<'_, '_>| {
+                run(cx.module, cx.reporter, options)
+            })
         },
     );
     vec![pass.describe(

@@ -32,7 +32,8 @@ pub(crate) struct Listing {
 impl Listing {
     pub(crate) fn of(module: &Module, program: Op) -> Self {
         let ctx = module.ctx();
-        let names: Vec<Attr> = Program(program).streams(module).as_array(ctx).unwrap_or(&[]).to_vec();
+        let names: Vec<Attr> =
+            Program(program).streams(module).as_array(ctx).unwrap_or(&[]).to_vec();
         let block = module.only_block(program).expect("a program has a block");
         let mut listing = Self {
             ops: Vec::new(),

@@ -29,7 +29,12 @@ struct Span {
 }
 
 /// Checks the correspondence if the graph is there; whether nothing is wrong.
-pub(super) fn check(module: &Module, device_plan: Op, emitted: &Emitted, reporter: &mut Reporter<'_>) -> bool {
+pub(super) fn check(
+    module: &Module,
+    device_plan: Op,
+    emitted: &Emitted,
+    reporter: &mut Reporter<'_>,
+) -> bool {
     let ctx = module.ctx();
     let graph = device::Plan(device_plan).graph(module).and_then(|g| g.as_symbol(ctx));
     let graph = graph.and_then(|name| module.lookup_nearest(device_plan, name.text(ctx)));
@@ -49,7 +54,14 @@ pub(super) fn check(module: &Module, device_plan: Op, emitted: &Emitted, reporte
     }
     for (program, instructions) in emitted.programs.iter().zip(&emitted.instructions) {
         let here = coords(ctx, Program(*program).slice(module)).unwrap_or_default();
-        let checker = Checker { module, program: *program, instructions, here, slices: &slices, index: &index };
+        let checker = Checker {
+            module,
+            program: *program,
+            instructions,
+            here,
+            slices: &slices,
+            index: &index,
+        };
         checker.check(&nodes, reporter);
         if reporter.error_count() > errors + 20 {
             break;
@@ -74,12 +86,22 @@ struct Checker<'m> {
 impl Checker<'_> {
     fn check(&self, nodes: &[Op], reporter: &mut Reporter<'_>) {
         let (module, ctx) = (self.module, self.module.ctx());
-        let mut spans: Vec<Span> = vec![Span { first: NONE, last: NONE, count: 0, launches: 0, repeats: false }; nodes.len()];
+        let mut spans: Vec<Span> =
+            vec![
+                Span { first: NONE, last: NONE, count: 0, launches: 0, repeats: false };
+                nodes.len()
+            ];
         let origin = ctx.name(ORIGIN);
         let mut written: FxHashSet<(usize, Value)> = FxHashSet::default();
         for (at, op) in self.instructions.iter().enumerate() {
-            let from = module.attr(*op, origin).and_then(|o| o.as_int(ctx)).and_then(|o| usize::try_from(o).ok());
-            let Some((from, span)) = from.and_then(|from| Some((from, spans.get_mut(from)?))) else { continue };
+            let from = module
+                .attr(*op, origin)
+                .and_then(|o| o.as_int(ctx))
+                .and_then(|o| usize::try_from(o).ok());
+            let Some((from, span)) = from.and_then(|from| Some((from, spans.get_mut(from)?)))
+            else {
+                continue;
+            };
             if let Some(launch) = device::Launch::cast(module, *op) {
                 span.repeats |= launch.writes(module).any(|buffer| !written.insert((from, buffer)));
             }
@@ -103,10 +125,16 @@ impl Checker<'_> {
                 let made = spans[maker as usize];
                 // What another device makes arrives by a transfer, which is a node of its own. An output is stored part by
                 // part, each after its own maker, and dataflow is the business of the seal.
-                let by_part = matches!(module.name_text(op), "dag.output" | "dag.pack" | "dag.gradient");
-                if made.count > 0 && !by_part && !self.precedes(&after, made.last, spans[at].first) {
+                let by_part =
+                    matches!(module.name_text(op), "dag.output" | "dag.pack" | "dag.gradient");
+                if made.count > 0 && !by_part && !self.precedes(&after, made.last, spans[at].first)
+                {
                     let name = module.symbol_name(self.program).unwrap_or("");
-                    let message = format!("in '@{name}' {} does not wait for {}, whose result it uses", self.describe(op), self.describe(nodes[maker as usize]));
+                    let message = format!(
+                        "in '@{name}' {} does not wait for {}, whose result it uses",
+                        self.describe(op),
+                        self.describe(nodes[maker as usize])
+                    );
                     reporter
                         .error(module.op_loc(op), message)
                         .note(module.op_loc(nodes[maker as usize]), "the value is made here");
@@ -119,10 +147,15 @@ impl Checker<'_> {
     fn values(&self, nodes: &[Op], reporter: &mut Reporter<'_>) {
         let (module, ctx) = (self.module, self.module.ctx());
         let key = ctx.name(ORIGIN);
-        let origin = |op: Op| module.attr(op, key)?.as_int(ctx).and_then(|o| usize::try_from(o).ok());
+        let origin =
+            |op: Op| module.attr(op, key)?.as_int(ctx).and_then(|o| usize::try_from(o).ok());
         let mut states: FxHashMap<&str, Value> = FxHashMap::default();
-        for op in nodes.iter().filter(|op| matches!(module.name_text(**op), "dag.parameter" | "dag.state")) {
-            let (name, value) = (module.attr_by(*op, "name").and_then(|n| n.as_str(ctx)), module.result(*op, 0));
+        for op in nodes
+            .iter()
+            .filter(|op| matches!(module.name_text(**op), "dag.parameter" | "dag.state"))
+        {
+            let (name, value) =
+                (module.attr_by(*op, "name").and_then(|n| n.as_str(ctx)), module.result(*op, 0));
             if let Some(name) = name.filter(|_| self.is_home(value)) {
                 states.insert(name, value);
             }
@@ -130,10 +163,15 @@ impl Checker<'_> {
         let mut contents = Contents::new(module, |value| self.root(value));
         for Mismatch { instruction, buffer } in contents.run(self.program, nodes, origin, &states) {
             let name = module.symbol_name(self.program).unwrap_or("");
-            let what = module.attr_by(instruction, "name").and_then(|n| n.as_str(ctx)).unwrap_or("");
+            let what =
+                module.attr_by(instruction, "name").and_then(|n| n.as_str(ctx)).unwrap_or("");
             let message = match module.name_text(instruction) {
-                "dag.commit" => format!("'@{name}' leaves another value in \"{buffer}\" than is committed to it"),
-                kind => format!("in '@{name}' '{kind}' {what} finds another value in \"{buffer}\" than the graph says"),
+                "dag.commit" => format!(
+                    "'@{name}' leaves another value in \"{buffer}\" than is committed to it"
+                ),
+                kind => format!(
+                    "in '@{name}' '{kind}' {what} finds another value in \"{buffer}\" than the graph says"
+                ),
             };
             reporter.error(module.op_loc(instruction), message);
         }
@@ -146,9 +184,15 @@ impl Checker<'_> {
             value = match module.name_text(def) {
                 "dag.project" | "dag.gradient" => module.operand(def, 0),
                 "dag.join" => {
-                    let Some(Dist { home: Home::Group(group), .. }) = Dist::of(ctx, module.ty(value)) else { break };
+                    let Some(Dist { home: Home::Group(group), .. }) =
+                        Dist::of(ctx, module.ty(value))
+                    else {
+                        break;
+                    };
                     let slices = self.slices.get(&group).map_or(&[][..], Vec::as_slice);
-                    let mine = slices.iter().position(|slice| slice.iter().all(|at| self.here.contains(at)));
+                    let mine = slices
+                        .iter()
+                        .position(|slice| slice.iter().all(|at| self.here.contains(at)));
                     match mine.filter(|at| *at < module.num_operands(def)) {
                         Some(at) => module.operand(def, at),
                         None => break,
@@ -174,9 +218,8 @@ impl Checker<'_> {
             "dag.transfer" => {
                 Some(u32::from(runs(module.operand(op, 0)) || runs(module.result(op, 0))))
             }
-            "dag.all_reduce" | "dag.reduce_scatter" | "dag.all_gather" | "dag.sum" | "dag.clip_scale" => {
-                Some(u32::from(runs(module.result(op, 0))))
-            }
+            "dag.all_reduce" | "dag.reduce_scatter" | "dag.all_gather" | "dag.sum"
+            | "dag.clip_scale" => Some(u32::from(runs(module.result(op, 0)))),
             // In place it is one launch; copies may come before it.
             "dag.add" | "dag.update" if runs(module.result(op, 0)) => {
                 Some(if span.launches == 1 { span.count } else { 1 })
@@ -206,7 +249,9 @@ impl Checker<'_> {
         };
         match &dist.home {
             Home::Slice(coords) => agrees(coords),
-            Home::Group(group) => self.slices.get(group).is_some_and(|s| s.iter().any(|c| agrees(c))),
+            Home::Group(group) => {
+                self.slices.get(group).is_some_and(|s| s.iter().any(|c| agrees(c)))
+            }
         }
     }
 

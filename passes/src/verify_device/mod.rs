@@ -70,7 +70,13 @@ pub fn verified(
 }
 
 /// A fault as a diagnostic at its first place, with a note for each of the others.
-fn report(module: &Module, emitted: &Emitted, device_plan: Op, fault: &plan::Fault, reporter: &mut Reporter<'_>) {
+fn report(
+    module: &Module,
+    emitted: &Emitted,
+    device_plan: Op,
+    fault: &plan::Fault,
+    reporter: &mut Reporter<'_>,
+) {
     let ctx = module.ctx();
     let mut places = fault.parties.iter().map(|party| {
         let program = party.program.map(|p| p.index());
@@ -85,7 +91,10 @@ fn report(module: &Module, emitted: &Emitted, device_plan: Op, fault: &plan::Fau
         if let (Some(op), Some(program)) = (op, program) {
             let name = module.attr_by(op, "name").and_then(|n| n.as_str(ctx)).unwrap_or("");
             let what = module.name_text(op);
-            text.push_str(&format!(" by '{what}' {name} of @{}", emitted.plan.programs[program].name));
+            text.push_str(&format!(
+                " by '{what}' {name} of @{}",
+                emitted.plan.programs[program].name
+            ));
         }
         (module.op_loc(op.unwrap_or(device_plan)), text)
     });
@@ -106,14 +115,17 @@ fn report(module: &Module, emitted: &Emitted, device_plan: Op, fault: &plan::Fau
 
 /// The pass.
 pub fn passes() -> Vec<PassInfo> {
-    let options = vec![OptionDef { name: "limit", summary: "most bytes a device may use", default: None }];
+    let options =
+        vec![OptionDef { name: "limit", summary: "most bytes a device may use", default: None }];
     let pass = PassInfo::with_options(
         "verify-device",
         "That device programs are safe to run and do what the graph says",
         options,
         |given| {
             let options = Options { peak_bytes: given.get("limit")? };
-            Ok(move |cx: &mut piper_ir::pass::PassContext<'_, '_>| run(cx.module, cx.reporter, options))
+            Ok(move |cx: &mut piper_ir::pass::PassContext<'_, '_>| {
+                run(cx.module, cx.reporter, options)
+            })
         },
     );
     vec![pass.describe(

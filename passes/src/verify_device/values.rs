@@ -61,7 +61,8 @@ impl<'m, R: Fn(Value) -> Value> Contents<'m, R> {
         for op in module.ops(block) {
             if let Some(buffer) = Buffer::cast(module, op)
                 && buffer.persistent(module).is_some()
-                && let Some(&state) = buffer.name(module).as_str(module.ctx()).and_then(|n| states.get(n))
+                && let Some(&state) =
+                    buffer.name(module).as_str(module.ctx()).and_then(|n| states.get(n))
             {
                 self.write(buffer.buffer(module), state);
                 kept.insert(state, buffer.buffer(module));
@@ -91,7 +92,9 @@ impl<'m, R: Fn(Value) -> Value> Contents<'m, R> {
             ("device.copy", _) => self.copy(operand(0), operand(1)),
             ("device.fill", "dag.pack") => self.forget(operand(0)),
             ("device.fill", _) => self.write_tag(operand(0), Tag::MadeBy(node)),
-            ("device.load_input" | "device.recv", _) => self.write(operand(0), module.result(node, 0)),
+            ("device.load_input" | "device.recv", _) => {
+                self.write(operand(0), module.result(node, 0))
+            }
             ("device.send", _) => self.read(operand(0), module.operand(node, 0))?,
             ("device.store_output", _) => {
                 if !module.operands(node).any(|part| self.holds(operand(0), part)) {
@@ -104,11 +107,14 @@ impl<'m, R: Fn(Value) -> Value> Contents<'m, R> {
             }
             ("device.launch", "dag.add") => {
                 let launch = Launch(op);
-                let (Some(from), Some(into)) = (launch.reads(module).next(), launch.updates(module).next()) else {
+                let (Some(from), Some(into)) =
+                    (launch.reads(module).next(), launch.updates(module).next())
+                else {
                     return Ok(());
                 };
                 let (a, b) = (module.operand(node, 0), module.operand(node, 1));
-                let either = (self.holds(into, a) && self.holds(from, b)) || (self.holds(into, b) && self.holds(from, a));
+                let either = (self.holds(into, a) && self.holds(from, b))
+                    || (self.holds(into, b) && self.holds(from, a));
                 self.write(into, module.result(node, 0));
                 if !either {
                     return Err(into);
@@ -120,7 +126,10 @@ impl<'m, R: Fn(Value) -> Value> Contents<'m, R> {
                 let updates: Vec<Value> = launch.updates(module).collect();
                 let reads: Vec<Value> = launch.reads(module).collect();
                 let states = [&operands[..1], &operands[2..]].concat();
-                for (&buffer, &value) in reads.iter().zip(operands[1..2].iter().chain(&states[updates.len().min(states.len())..])) {
+                for (&buffer, &value) in reads
+                    .iter()
+                    .zip(operands[1..2].iter().chain(&states[updates.len().min(states.len())..]))
+                {
                     self.read(buffer, value)?;
                 }
                 for (&buffer, &value) in updates.iter().zip(&states) {
@@ -134,10 +143,15 @@ impl<'m, R: Fn(Value) -> Value> Contents<'m, R> {
             ("device.launch", _) if !self.is_whole(op, node) => {
                 let launch = Launch(op);
                 let known = |buffer: Value| {
-                    self.holds_tag(buffer, Tag::MadeBy(node)) || module.operands(node).any(|v| self.holds(buffer, v))
+                    self.holds_tag(buffer, Tag::MadeBy(node))
+                        || module.operands(node).any(|v| self.holds(buffer, v))
                 };
-                let unknown = launch.reads(module).chain(launch.updates(module)).find(|buffer| !known(*buffer));
-                let written: Vec<Value> = launch.updates(module).chain(launch.writes(module)).collect();
+                let unknown = launch
+                    .reads(module)
+                    .chain(launch.updates(module))
+                    .find(|buffer| !known(*buffer));
+                let written: Vec<Value> =
+                    launch.updates(module).chain(launch.writes(module)).collect();
                 written.into_iter().for_each(|buffer| self.write_tag(buffer, Tag::MadeBy(node)));
                 if let Some(buffer) = unknown {
                     return Err(buffer);
@@ -206,7 +220,9 @@ impl<'m, R: Fn(Value) -> Value> Contents<'m, R> {
 
     fn holds_tag(&self, buffer: Value, tag: Tag) -> bool {
         let (base, from, to) = self.range(buffer);
-        self.held.get(&base).is_some_and(|held| held.iter().any(|h| h.tag == tag && h.from <= from && to <= h.to))
+        self.held
+            .get(&base)
+            .is_some_and(|held| held.iter().any(|h| h.tag == tag && h.from <= from && to <= h.to))
     }
 
     fn copy(&mut self, src: Value, dst: Value) {
@@ -217,7 +233,12 @@ impl<'m, R: Fn(Value) -> Value> Contents<'m, R> {
             .filter(|h| h.from < to && from < h.to)
             .map(|h| {
                 let (low, high) = (h.from.max(from), h.to.min(to));
-                Held { from: low - from, to: high - from, tag: h.tag, start: h.start + (low - h.from) }
+                Held {
+                    from: low - from,
+                    to: high - from,
+                    tag: h.tag,
+                    start: h.start + (low - h.from),
+                }
             })
             .collect();
         self.forget(dst);
@@ -239,7 +260,10 @@ impl<'m, R: Fn(Value) -> Value> Contents<'m, R> {
             let made = module.defining_op(value).map(Tag::MadeBy);
             self.held.get(&base).is_some_and(|held| {
                 held.iter().any(|h| {
-                    (h.tag == Tag::Value(value) || Some(h.tag) == made) && h.from <= from && from + len <= h.to && h.start + (from - h.from) == start
+                    (h.tag == Tag::Value(value) || Some(h.tag) == made)
+                        && h.from <= from
+                        && from + len <= h.to
+                        && h.start + (from - h.from) == start
                 })
             })
         };
@@ -247,11 +271,17 @@ impl<'m, R: Fn(Value) -> Value> Contents<'m, R> {
             return true;
         }
         let Some(def) = module.defining_op(value) else { return false };
-        let offsets = module.attr_by(def, "offsets").and_then(|o| o.as_int_array(module.ctx())).unwrap_or(&[]);
+        let offsets = module
+            .attr_by(def, "offsets")
+            .and_then(|o| o.as_int_array(module.ctx()))
+            .unwrap_or(&[]);
         match module.name_text(def) {
             "dag.pack" => module.operands(def).zip(offsets).all(|(part, &at)| {
                 let at = u64::try_from(at).unwrap_or(u64::MAX);
-                at <= len && self.part_elements(part).is_some_and(|n| self.range_holds(base, from + at, n, part))
+                at <= len
+                    && self
+                        .part_elements(part)
+                        .is_some_and(|n| self.range_holds(base, from + at, n, part))
             }),
             "dag.unpack" => {
                 let number = module.results(def).position(|r| r == value);
@@ -277,7 +307,9 @@ impl<'m, R: Fn(Value) -> Value> Contents<'m, R> {
 
 fn elements(module: &Module, buffer: Value) -> u64 {
     match module.ty(buffer).data(module.ctx()) {
-        TypeData::MemRef { shape, .. } => shape.first().and_then(|n| u64::try_from(*n).ok()).unwrap_or(0),
+        TypeData::MemRef { shape, .. } => {
+            shape.first().and_then(|n| u64::try_from(*n).ok()).unwrap_or(0)
+        }
         _ => 0,
     }
 }
