@@ -200,8 +200,7 @@ fn plan(module: &Module, listing: &Listing, extra: &[Dependency]) -> Vec<Event> 
         while let Some((earlier, _)) = extra.next_if(|&(_, later)| later as usize <= at) {
             need(earlier);
         }
-        for of in 0..streams {
-            let earlier = needs[of];
+        for (of, &earlier) in needs.iter().enumerate() {
             if earlier == NONE || clocks.knows(stream, of, earlier) {
                 continue;
             }

@@ -5,7 +5,7 @@
 //! end every state must hold what the graph commits to it. (That memory reuse destroys nothing is the business of the seal.)
 
 use piper_dialects::dag::Commit;
-use piper_dialects::device::{Buffer, Launch, base_buffer, is_instruction};
+use piper_dialects::device::{Buffer, Kernel, Launch, base_buffer, is_instruction};
 use piper_ir::{Module, Op, TypeData, Value};
 use rustc_hash::FxHashMap;
 
@@ -97,9 +97,8 @@ impl<'m, R: Fn(Value) -> Value> Contents<'m, R> {
             }
             ("device.send", _) => self.read(operand(0), module.operand(node, 0))?,
             ("device.store_output", _) => {
-                if !module.operands(node).any(|part| self.holds(operand(0), part)) {
-                    return Err(operand(0));
-                }
+                let holds_one = module.operands(node).any(|part| self.holds(operand(0), part));
+                return if holds_one { Ok(()) } else { Err(operand(0)) };
             }
             ("device.all_reduce" | "device.reduce_scatter" | "device.all_gather", _) => {
                 self.read(operand(0), module.operand(node, 0))?;
@@ -204,8 +203,24 @@ impl<'m, R: Fn(Value) -> Value> Contents<'m, R> {
         let module = self.module;
         match module.attr_by(node, "callee") {
             Some(callee) => module.attr_by(launch, "callee") == Some(callee),
-            None => Launch(launch).reads(module).len() == module.num_operands(node),
+            // As many squares are added as there are operands, so the count alone does not tell a sum of them from the whole.
+            None => {
+                let has_all = Launch(launch).reads(module).len() == module.num_operands(node);
+                has_all
+                    && self
+                        .builtin(launch)
+                        .is_none_or(|name| format!("dag.{name}") == module.name_text(node))
+            }
         }
+    }
+
+    /// Which of Piper's own kernels a launch is of.
+    fn builtin(&self, launch: Op) -> Option<&'m str> {
+        let module = self.module;
+        let callee = module.attr_by(launch, "callee")?.as_symbol(module.ctx())?;
+        let kernel =
+            Kernel::cast(module, module.lookup_nearest(launch, callee.text(module.ctx()))?)?;
+        kernel.kernel(module).as_str(module.ctx())
     }
 
     fn write(&mut self, buffer: Value, value: Value) {
