@@ -1,10 +1,9 @@
 //! Sums of contributions: finding what is added, and adding it in another order.
 
-use piper_dialects::dag::Add;
+use piper_dialects::dag::{Add, Dist, Graph};
 use piper_ir::pass::{OptionDef, PassOptions};
-use piper_ir::{Builder, Module, Op, Value};
-
-use crate::build_dag::add;
+use piper_ir::{Builder, Module, Op, Type, Value};
+use rustc_hash::FxHashMap;
 
 /// How a sum is ordered.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -49,18 +48,63 @@ pub fn summands(module: &Module, value: Value) -> Vec<Value> {
     found
 }
 
-/// Inserts the sum of values that hold different contributions.
-pub fn sum(b: &mut Builder<'_>, values: &[Value], shape: Shape) -> Value {
-    match (values, shape) {
-        ([only], _) => *only,
-        (_, Shape::Chain) => values[1..].iter().fold(values[0], |total, &next| add(b, total, next)),
-        (_, Shape::Tree) => {
-            // The left half is the largest power of two below the length, so that aligned halves are subtrees of the whole.
-            let (left, right) = values.split_at(left_half(values.len()));
-            let (left, right) = (sum(b, left, shape), sum(b, right, shape));
-            add(b, left, right)
+/// Makes sums. Types repeat (every matrix of one shape, every microbatch), so each pair of them is united once.
+#[derive(Default)]
+pub struct Sums {
+    united: FxHashMap<(Type, Type), Type>,
+}
+
+impl Sums {
+    /// Inserts the sum of values that hold different contributions.
+    pub fn sum(&mut self, b: &mut Builder<'_>, values: &[Value], shape: Shape) -> Value {
+        match (values, shape) {
+            ([only], _) => *only,
+            (_, Shape::Chain) => values[1..].iter().fold(values[0], |total, &next| self.add(b, total, next)),
+            (_, Shape::Tree) => {
+                // The left half is the largest power of two below the length, so that aligned halves are subtrees of the whole.
+                let (left, right) = values.split_at(left_half(values.len()));
+                let (left, right) = (self.sum(b, left, shape), self.sum(b, right, shape));
+                self.add(b, left, right)
+            }
         }
     }
+
+    /// Inserts a `dag.add`.
+    pub fn add(&mut self, b: &mut Builder<'_>, a: Value, other: Value) -> Value {
+        let types = (b.module.ty(a), b.module.ty(other));
+        let ty = *self.united.entry(types).or_insert_with(|| united(b.module, a, types));
+        let loc = b.module.defining_op(other).map_or(b.ctx().unknown_loc(), |op| b.module.op_loc(op));
+        b.set_loc(loc);
+        let state = b.state("dag.add").operands([a, other]).results([ty]);
+        b.value(state)
+    }
+}
+
+/// The type of a sum of values of two types, the first of which is `a`'s.
+fn united(module: &Module, a: Value, (x, y): (Type, Type)) -> Type {
+    let ctx = module.ctx();
+    let dist = |ty: Type| Dist::of(ctx, ty).expect("a value of the graph");
+    let (x, y) = (dist(x), dist(y));
+    let graph = module.defining_op(a).and_then(|op| module.parent_op(op)).and_then(|op| Graph::cast(module, op));
+    let microbatches = graph.and_then(|g| g.microbatches(module)).and_then(|m| m.as_int(ctx)).unwrap_or(1);
+    let held = match (&x.held, &y.held) {
+        // What would be counted twice is for the verifier of the sum to report.
+        (Some(p), Some(q)) => p.united(q, microbatches).unwrap_or_else(|_| Some(p.clone())),
+        _ => None,
+    };
+    Dist { held, ..x }.ty(ctx)
+}
+
+/// The `dag.add` operations that a sum is made of, the outermost first.
+pub fn additions(module: &Module, value: Value) -> Vec<Op> {
+    let (mut found, mut stack) = (Vec::new(), vec![value]);
+    while let Some(value) = stack.pop() {
+        if let Some(sum) = module.defining_op(value).and_then(|op| Add::cast(module, op)) {
+            found.push(sum.0);
+            stack.extend([sum.b(module), sum.a(module)]);
+        }
+    }
+    found
 }
 
 /// The largest power of two below `count`, which is at least 2.

@@ -12,7 +12,7 @@ use piper_dialects::strategy::Slice;
 use piper_schedule::{Action, Kind, Slot};
 use rustc_hash::FxHashMap;
 
-use crate::accumulate::{Shape, erase_unused, sum, summands};
+use crate::accumulate::{Shape, Sums, erase_unused, summands};
 use crate::nodes::{compute_nodes, node_tag, tag_of};
 
 /// One directive: what the devices of a slice run.
@@ -93,9 +93,20 @@ fn nodes_of(action: &Action, by_action: &FxHashMap<(String, String, &str), Vec<O
         Kind::W => (get("BW"), get("BI").is_empty()),
     };
     if nodes.is_empty() && required {
-        reporter
-            .error(loc, format!("the order has {action}, but stage {} has no such node for microbatch {}", action.stage, action.mb))
-            .hint("a schedule with I and W needs 'split_backward' before it");
+        let stage = action.stage.to_string();
+        let is_frozen = !by_action.keys().any(|(known, _, kind)| *known == stage && *kind != "F");
+        let (error, hint) = if is_frozen && action.kind != Kind::F {
+            let error = format!("the order has {action}, but stage {stage} has no backward: nothing in it is trained");
+            (error, "the loss depends on no parameter of the stage; join it with another stage")
+        } else {
+            let error = format!("the order has {action}, but stage {stage} has no such node for microbatch {}", action.mb);
+            (error, "a schedule with I and W needs 'split_backward' before it")
+        };
+        // What is wrong with one microbatch is wrong with all.
+        let is_new = !reporter.diagnostics().iter().any(|known| known.hint.as_deref() == Some(hint));
+        if is_new {
+            reporter.error(loc, error).hint(hint);
+        }
     }
     nodes
 }
@@ -128,7 +139,7 @@ fn follow(module: &mut Module, gradient: Op, position: &FxHashMap<Op, (usize, us
         }
         values.sort_by_key(|v| made(v));
         let mut b = Builder::before(module, user);
-        let total = sum(&mut b, &values, Shape::Chain);
+        let total = Sums::default().sum(&mut b, &values, Shape::Chain);
         module.set_operand(user, index, total);
         erase_unused(module, old);
     }

@@ -8,12 +8,12 @@
 use piper_dialects::dag::{Compute, Dist, Home, MICROBATCH};
 use piper_dialects::strategy;
 use piper_ir::pass::PassFailed;
-use piper_ir::{Builder, Loc, Module, Name, Op, Reporter, Value};
+use piper_ir::{Builder, Loc, Module, Name, Op, Reporter, Type, Value};
 use piper_schedule::text::filter::Filter;
 use rustc_hash::FxHashMap;
 
-use crate::accumulate::{Shape, erase_unused, gradients, sum, summands};
-use crate::nodes::{compute_nodes, node_tag, node_tags_match, tag_of};
+use crate::accumulate::{Shape, Sums, additions, erase_unused, gradients, summands};
+use crate::nodes::{Selector, compute_nodes, node_tag, tag_of};
 
 /// One directive: what `filter` selects lives on these homes.
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ type Coordinates = Vec<(Name, i64)>;
 pub fn run(module: &mut Module, graph: Op, placements: &[Placement], shape: Shape, reporter: &mut Reporter<'_>) -> Result<(), PassFailed> {
     let nodes = compute_nodes(module, graph);
     let slices = slices_of(module, &nodes, placements, reporter)?;
-    let mut placer = Placer { module, graph, slices, mapped: FxHashMap::default(), groups: FxHashMap::default() };
+    let mut placer = Placer { module, graph, slices, mapped: FxHashMap::default(), types: FxHashMap::default(), groups: FxHashMap::default() };
     placer.results(&nodes);
     placer.operands(&nodes);
     placer.gradients(shape, reporter)
@@ -45,10 +45,10 @@ fn slices_of(module: &Module, nodes: &[Op], placements: &[Placement], reporter: 
     let ctx = module.ctx();
     let mut slices: FxHashMap<Op, (Coordinates, Loc)> = FxHashMap::default();
     let errors = reporter.error_count();
+    let mut selector = Selector::new(module, nodes);
     for placement in placements {
-        let mut selected = 0;
-        for &node in nodes.iter().filter(|op| node_tags_match(module, **op, &placement.filter)) {
-            selected += 1;
+        let selected = selector.select(&placement.filter);
+        for &node in &selected {
             let microbatch = tag_of(module, node, "MB").and_then(|mb| mb.parse::<u32>().ok());
             let home = placement.homes.iter().find(|home| match (&home.microbatches, microbatch) {
                 (None, _) => true,
@@ -72,7 +72,7 @@ fn slices_of(module: &Module, nodes: &[Op], placements: &[Placement], reporter: 
             }
             slices.insert(node, (coordinates, placement.loc));
         }
-        if selected == 0 {
+        if selected.is_empty() {
             reporter.error(placement.loc, "'place' selects no node");
         }
     }
@@ -97,6 +97,8 @@ struct Placer<'m> {
     slices: FxHashMap<Op, Coordinates>,
     /// What stands for a value on a slice that is not its own.
     mapped: FxHashMap<(Value, Coordinates), Value>,
+    /// Types on slices, as many values have one type.
+    types: FxHashMap<(Type, Coordinates), Type>,
     groups: FxHashMap<Vec<Coordinates>, Name>,
 }
 
@@ -105,13 +107,23 @@ impl Placer<'_> {
         Dist::of(self.module.ctx(), self.module.ty(value)).expect("a value of the graph")
     }
 
-    /// The value's distribution confined to a slice.
-    fn on(&self, value: Value, slice: &Coordinates) -> Dist {
-        slice.iter().fold(self.dist(value), |dist, (axis, at)| dist.at(self.module.ctx(), *axis, *at))
+    /// The value's type confined to a slice.
+    fn on(&mut self, value: Value, slice: &Coordinates) -> Type {
+        let key = (self.module.ty(value), slice.clone());
+        if let Some(&known) = self.types.get(&key) {
+            return known;
+        }
+        let ctx = self.module.ctx();
+        let ty = slice.iter().fold(self.dist(value), |dist, (axis, at)| dist.at(ctx, *axis, *at)).ty(ctx);
+        self.types.insert(key, ty);
+        ty
     }
 
-    /// The mesh slice a value lives on.
+    /// The mesh slice a value lives on: that of its node, if a node makes it.
     fn place(&self, value: Value) -> Coordinates {
+        if let Some(slice) = self.module.defining_op(value).and_then(|op| self.slices.get(&op)) {
+            return slice.clone();
+        }
         let mb = self.module.ctx().name(MICROBATCH);
         match self.dist(value).home {
             Home::Slice(coords) => coords.into_iter().filter(|(axis, _)| *axis != mb).collect(),
@@ -123,7 +135,7 @@ impl Placer<'_> {
         for node in nodes {
             let slice = self.slices[node].clone();
             for value in self.module.results(*node) {
-                let ty = self.on(value, &slice).ty(self.module.ctx());
+                let ty = self.on(value, &slice);
                 self.module.set_ty(value, ty);
             }
         }
@@ -151,12 +163,12 @@ impl Placer<'_> {
             match (&homes[..], &*name) {
                 ([], _) => {}
                 ([only], _) => {
-                    let ty = self.on(value, only).ty(&ctx);
+                    let ty = self.on(value, only);
                     self.module.set_ty(value, ty);
                 }
                 (_, "dag.input") => {
                     for (i, home) in homes.iter().enumerate() {
-                        let ty = self.on(value, home).ty(&ctx);
+                        let ty = self.on(value, home);
                         if i == 0 {
                             self.module.set_ty(value, ty);
                             continue;
@@ -191,7 +203,7 @@ impl Placer<'_> {
                 if let Some(&here) = self.mapped.get(&key) {
                     self.module.set_operand(node, i, here);
                 } else if self.place(value) != slice {
-                    let ty = self.on(value, &slice).ty(&ctx);
+                    let ty = self.on(value, &slice);
                     let from = self.module.defining_op(value).expect("made by a node");
                     let mut b = Builder::after(self.module, from);
                     let state = b.state("dag.transfer").operands([value]).results([ty]);
@@ -236,6 +248,7 @@ impl Placer<'_> {
 
     /// Sums the contributions of each slice there, and the slices' sums over the group.
     fn gradients(&mut self, shape: Shape, reporter: &mut Reporter<'_>) -> Result<(), PassFailed> {
+        let mut sums = Sums::default();
         for op in gradients(self.module, self.graph) {
             let old = self.module.operand(op, 0);
             let mut by_slice: Vec<(Coordinates, Vec<Value>)> = Vec::new();
@@ -246,18 +259,27 @@ impl Placer<'_> {
                     None => by_slice.push((slice, vec![value])),
                 }
             }
+            if let [(slice, _)] = &by_slice[..] {
+                // The sum stands already; its operations move with what they add.
+                for sum in additions(self.module, old) {
+                    let value = self.module.result(sum, 0);
+                    let ty = self.on(value, slice);
+                    self.module.set_ty(value, ty);
+                }
+                let (ty, result) = (self.module.ty(old), self.module.result(op, 0));
+                self.module.set_ty(result, ty);
+                continue;
+            }
             by_slice.sort_by(|a, b| a.0.iter().map(|c| c.1).cmp(b.0.iter().map(|c| c.1)));
             let homes: Vec<Coordinates> = by_slice.iter().map(|(slice, _)| slice.clone()).collect();
             let mut b = Builder::before(self.module, op);
-            let sums: Vec<Value> = by_slice.iter().map(|(_, values)| sum(&mut b, values, shape)).collect();
-            let total = if let [only] = sums[..] { only } else { self.over_group(op, &homes, &sums, reporter)? };
+            let totals: Vec<Value> = by_slice.iter().map(|(_, values)| sums.sum(&mut b, values, shape)).collect();
+            let total = self.over_group(op, &homes, &totals, reporter)?;
             self.module.set_operand(op, 0, total);
             let ty = self.module.ty(total);
             let result = self.module.result(op, 0);
             self.module.set_ty(result, ty);
-            if old != total {
-                erase_unused(self.module, old);
-            }
+            erase_unused(self.module, old);
         }
         Ok(())
     }

@@ -7,10 +7,10 @@
 use piper_dialects::dag::{Compute, Dist, Held, MICROBATCH};
 use piper_dialects::nn::Along;
 use piper_ir::pass::PassFailed;
-use piper_ir::{Attr, Builder, Loc, Module, Name, Op, Reporter, Value};
+use piper_ir::{Attr, Builder, Loc, Module, Name, Op, Reporter, Type, Value};
 use rustc_hash::FxHashMap;
 
-use crate::accumulate::{Shape, sum, summands};
+use crate::accumulate::{Shape, Sums, summands};
 use crate::batching::{divide_batch, results_along};
 use crate::nodes::{compute_nodes, node_tag};
 
@@ -37,7 +37,7 @@ pub fn run(module: &mut Module, graph: Op, tag: &str, parts: i64, shape: Shape, 
         bodies.insert(callee, along);
     }
     module.set_attr_by(graph, "microbatches", ctx.int_attr(parts));
-    Splitter { module, graph, tag: ctx.name(tag), parts, shape, values: FxHashMap::default() }.run(&nodes, &bodies);
+    Splitter { module, graph, tag: ctx.name(tag), parts, shape, values: FxHashMap::default(), types: FxHashMap::default() }.run(&nodes, &bodies);
     Ok(())
 }
 
@@ -49,6 +49,8 @@ struct Splitter<'m> {
     shape: Shape,
     /// For every value that varies with the batch, its parts.
     values: FxHashMap<Value, Vec<Value>>,
+    /// Types of parts, as many values have one type.
+    types: FxHashMap<(Type, Along, i64), Type>,
 }
 
 impl Splitter<'_> {
@@ -123,7 +125,7 @@ impl Splitter<'_> {
         for part in 0..self.parts {
             let inputs = operands.iter().map(|v| self.values.get(v).map_or(*v, |parts| parts[part as usize]));
             let inputs: Vec<Value> = inputs.collect();
-            let types: Vec<_> = results.iter().zip(along).map(|(v, along)| self.result(*v, *along, part).ty(&ctx)).collect();
+            let types: Vec<_> = results.iter().zip(along).map(|(v, along)| self.result(*v, *along, part)).collect();
             let entries = tags.as_dict(&ctx).unwrap_or_default().iter().copied().chain([(self.tag, ctx.int_attr(part))]);
             let state = piper_ir::OpState::new(ctx.op_name("dag.compute"), loc)
                 .operands(inputs)
@@ -140,9 +142,19 @@ impl Splitter<'_> {
         }
     }
 
-    /// The distribution of a node's result for one part.
-    fn result(&self, value: Value, along: Along, part: i64) -> Dist {
-        let dist = self.dist(value);
+    /// The type of a node's result for one part.
+    fn result(&mut self, value: Value, along: Along, part: i64) -> Type {
+        let key = (self.module.ty(value), along, part);
+        if let Some(&known) = self.types.get(&key) {
+            return known;
+        }
+        let ty = self.part(self.dist(value), along, part).ty(self.module.ctx());
+        self.types.insert(key, ty);
+        ty
+    }
+
+    /// One part of a distribution.
+    fn part(&self, dist: Dist, along: Along, part: i64) -> Dist {
         match along {
             Along::Dim(dim) => self.shard(dist, dim, part),
             Along::Sum => {
@@ -158,6 +170,7 @@ impl Splitter<'_> {
 
     /// Gradients and outputs of the sums of all parts.
     fn sums(&mut self, block: piper_ir::Block) {
+        let mut sums = Sums::default();
         for op in self.module.ops(block).collect::<Vec<_>>() {
             let name = self.module.name_text(op);
             if name == "dag.output" {
@@ -170,7 +183,7 @@ impl Splitter<'_> {
                     parts.extend(self.parts_of(value));
                 }
                 let mut b = Builder::before(self.module, op);
-                let total = sum(&mut b, &parts, self.shape);
+                let total = sums.sum(&mut b, &parts, self.shape);
                 self.module.set_operand(op, 0, total);
                 crate::accumulate::erase_unused(self.module, old);
             }

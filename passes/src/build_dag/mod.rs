@@ -17,6 +17,8 @@ use piper_ir::pass::{PassContext, PassFailed, PassInfo, PassResult};
 use piper_ir::{Attr, Builder, Module, Name, Op, Reporter, Value};
 use rustc_hash::FxHashMap;
 
+use crate::accumulate::{Shape, Sums};
+
 use chunks::{Chunk, Chunks};
 use outline::Outliner;
 
@@ -52,7 +54,18 @@ pub fn run(module: &mut Module, plan: Op, reporter: &mut Reporter<'_>) -> Result
         return Err(PassFailed);
     };
     let Some(func) = module.lookup_nearest(plan, function.text(&ctx)).filter(|f| module.name_text(*f) == "func.func") else {
-        reporter.error(module.op_loc(plan), format!("the plan is for '@{}', which is no function here", function.text(&ctx)));
+        let name = function.text(&ctx);
+        let built = crate::nodes::graphs(module)
+            .into_iter()
+            .find(|graph| module.attr_by(*graph, "function").and_then(|a| a.as_symbol(&ctx)) == Some(function));
+        let loc = module.op_loc(plan);
+        match built {
+            Some(graph) => reporter
+                .error(loc, format!("the graph of '@{name}' is built already"))
+                .note(module.op_loc(graph), "by this plan")
+                .hint("one plan trains a function here; take the other out of the file"),
+            None => reporter.error(loc, format!("the plan is for '@{name}', which is no function here")),
+        };
         return Err(PassFailed);
     };
     let Some(gradients) = module.attr_by(func, "gradients").and_then(|a| a.as_array(&ctx)).map(<[Attr]>::to_vec) else {
@@ -214,11 +227,9 @@ impl<'m> GraphBuilder<'m> {
         b.set_loc(loc);
         let state = b.state("dag.output").operands([loss]).attr(&ctx, "name", ctx.str_attr("loss"));
         b.insert(state);
+        let mut sums = Sums::default();
         for name in order {
-            let mut total = by_parameter[&name][0];
-            for &next in &by_parameter[&name][1..] {
-                total = add(&mut self.builder(), total, next);
-            }
+            let total = sums.sum(&mut self.builder(), &by_parameter[&name], Shape::Chain);
             let ty = self.module.ty(total);
             let loc = self.module.defining_op(total).map_or(loc, |op| self.module.op_loc(op));
             let mut b = self.builder();
@@ -227,21 +238,4 @@ impl<'m> GraphBuilder<'m> {
             b.insert(state);
         }
     }
-}
-
-/// Inserts a `dag.add` of two values that hold different contributions.
-pub(crate) fn add(b: &mut Builder<'_>, a: Value, other: Value) -> Value {
-    let ctx = b.module.ctx_arc();
-    let dist = |v: Value| Dist::of(&ctx, b.module.ty(v)).expect("a value of the graph");
-    let (x, y) = (dist(a), dist(other));
-    let graph = b.module.defining_op(a).and_then(|op| b.module.parent_op(op));
-    let microbatches = graph.and_then(|g| b.module.attr_by(g, "microbatches")).and_then(|m| m.as_int(&ctx)).unwrap_or(1);
-    let held = match (&x.held, &y.held) {
-        (Some(p), Some(q)) => p.united(q, microbatches).unwrap_or_else(|_| Some(p.clone())),
-        _ => None,
-    };
-    let loc = b.module.defining_op(other).map_or(ctx.unknown_loc(), |op| b.module.op_loc(op));
-    b.set_loc(loc);
-    let state = b.state("dag.add").operands([a, other]).results([Dist { held, ..x }.ty(&ctx)]);
-    b.value(state)
 }
