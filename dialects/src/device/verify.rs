@@ -93,8 +93,10 @@ pub(super) fn kernel(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
         return;
     };
     let parameters = kernel.parameters(ctx, view.hyper(module));
-    let count =
-        |writes: bool| parameters.iter().filter(|p| (p.mode == Mode::Write) == writes).count();
+    let count = |writes: bool| {
+        parameters.iter().filter(|p| !p.many && (p.mode == Mode::Write) == writes).count()
+    };
+    // Any number may be none: the sum of no squares is zero.
     let many = parameters.iter().any(|p| p.many);
     let fits = if many { inputs.len() >= count(false) } else { inputs.len() == count(false) };
     if !fits || results.len() != count(true) {
