@@ -36,7 +36,7 @@ piper_ir::dialect_ops! {
     /// A kernel: one launch, which runs the operations of its body fused.
     ///
     /// ```mlir
-    /// kernel.func @gemm0(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) -> tensor<4x16xf32> attributes {kind = "gemm", flops = 1664, bytes = 896} {
+    /// kernel.func @gemm0(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) -> tensor<4x16xf32> attributes {bytes = 896, flops = 2176, kind = "gemm"} {
     ///   %0 = nn.linear %x, %w : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
     ///   %1 = nn.gelu %0 : tensor<4x16xf32>
     ///   kernel.return %1 : tensor<4x16xf32>

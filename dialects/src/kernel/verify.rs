@@ -5,6 +5,7 @@ use piper_ir::{Module, Op, Reporter, Trait, Type};
 
 use super::{Func, Launch, Return};
 use crate::func::verify::{func, list};
+use crate::nn;
 
 pub(super) fn kernel(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
     let before = reporter.error_count();
@@ -13,11 +14,11 @@ pub(super) fn kernel(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
         return;
     }
     for inner in Func(op).fused(module) {
+        let name = module.name_text(inner);
         if !module.has_trait(inner, Trait::Pure)
             || !module.regions(inner).is_empty()
-            || Launch::cast(module, inner).is_some()
+            || matches!(name, Launch::NAME | nn::Parameter::NAME)
         {
-            let name = module.name_text(inner);
             reporter
                 .error(module.op_loc(inner), format!("'{name}' cannot be part of a kernel"))
                 .hint("a kernel holds operations on values alone; launch and call outside of it");

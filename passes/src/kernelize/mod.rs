@@ -9,7 +9,7 @@
 //! ```
 //! becomes one launch, of a matrix product whose epilogue is the activation:
 //! ```mlir
-//! kernel.func @gemm0(%x: ..., %w: ..., %b: ...) -> tensor<4x16xf32> attributes {kind = "gemm", flops = 2112, bytes = 1024} {
+//! kernel.func @gemm0(%x: ..., %w: ..., %b: ...) -> tensor<4x16xf32> attributes {bytes = 960, flops = 2240, kind = "gemm"} {
 //!   %h = nn.linear %x, %w, %b : ...
 //!   %a = nn.gelu %h : ...
 //!   kernel.return %a : tensor<4x16xf32>

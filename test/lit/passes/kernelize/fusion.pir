@@ -1,0 +1,78 @@
+// What runs in one launch: a product with its elementwise continuation, elementwise groups, everything else alone; equal
+// bodies are one kernel, and what nobody reads is not computed.
+// RUN: piper-opt --pass-pipeline='builtin.module(kernelize)' %s | FileCheck %s
+// RUN: piper-opt --pass-pipeline='builtin.module(kernelize)' %s | piper-opt | FileCheck %s
+
+// The product and its activation; both are results, since both are read later.
+// CHECK: kernel.func @gemm0(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>, %b: tensor<8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) attributes {bytes = 672, flops = 1120, kind = "gemm"} {
+// CHECK-NEXT: %h = nn.linear %x, %w, %b : (tensor<4x8xf32>, tensor<8x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+// CHECK-NEXT: %a = nn.gelu %h : tensor<4x8xf32>
+// CHECK-NEXT: kernel.return %h, %a : tensor<4x8xf32>, tensor<4x8xf32>
+// CHECK: kernel.func @gemm1(%a: tensor<4x8xf32>, %w: tensor<8x8xf32>, %x: tensor<4x8xf32>) -> tensor<4x8xf32>
+// CHECK-NEXT: %p = nn.linear %a, %w : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+// CHECK-NEXT: %y = nn.add %x, %p : tensor<4x8xf32>
+// CHECK: func.func @forward
+// CHECK-NEXT: %h, %a = kernel.launch @gemm0(%x, %w, %b)
+// CHECK-NEXT: %y = kernel.launch @gemm1(%a, %w, %x)
+// CHECK-NEXT: func.return %y, %h, %a
+func.func @forward(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>, %b: tensor<8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) {
+  %h = nn.linear %x, %w, %b {pass = "F"} : (tensor<4x8xf32>, tensor<8x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  %a = nn.gelu %h {tags = {PP = 0}} : tensor<4x8xf32>
+  %p = nn.linear %a, %w : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  %y = nn.add %x, %p : tensor<4x8xf32>
+  func.return %y, %h, %a : tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>
+}
+
+// Chains of elementwise operations are one launch, constants in them cost nothing.
+// CHECK: kernel.func @map0(%d: tensor<4x8xf32>, %x: tensor<4x8xf32>) -> tensor<4x8xf32>
+// CHECK-NEXT: %s = nn.scale
+// CHECK-NEXT: %g = nn.silu_dx
+// CHECK-NEXT: %one = nn.constant
+// CHECK-NEXT: %y = nn.add
+// CHECK-NEXT: kernel.return
+// CHECK: func.func @chain
+// CHECK-NEXT: %{{.*}} = kernel.launch @map0(%d, %x)
+// CHECK-NEXT: func.return
+func.func @chain(%x: tensor<4x8xf32>, %d: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %unused = nn.gelu %x : tensor<4x8xf32>
+  %s = nn.scale %d {factor = 0.5} : tensor<4x8xf32>
+  %g = nn.silu_dx %x, %s : tensor<4x8xf32>
+  %one = nn.constant {value = 1.0} : tensor<4x8xf32>
+  %y = nn.add %g, %one : tensor<4x8xf32>
+  func.return %y : tensor<4x8xf32>
+}
+
+// The log-sum-exp is not computed where nobody reads it.
+// CHECK: kernel.func @attention0({{.*}}) -> tensor<1x4x8xf32> attributes {{{.*}}kind = "attention"}
+// CHECK-NOT: func.func @infer
+// CHECK: kernel.return %o : tensor<1x4x8xf32>
+func.func @infer(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
+  %s = nn.stop_gradient %x : tensor<1x4x8xf32>
+  %o, %lse = nn.attention %s, %x, %x {heads = 2, kv_heads = 2} : (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<1x4x8xf32>) -> (tensor<1x4x8xf32>, tensor<1x2x4xf32>)
+  func.return %o : tensor<1x4x8xf32>
+}
+
+// Equal bodies are one kernel, whatever their values and functions are called.
+// CHECK-NOT: kernel.func
+// CHECK: func.func @again
+// CHECK-NEXT: %{{.*}} = kernel.launch @map0(%v, %u)
+func.func @again(%u: tensor<4x8xf32>, %v: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %s = nn.scale %v {factor = 0.5} : tensor<4x8xf32>
+  %g = nn.silu_dx %u, %s : tensor<4x8xf32>
+  %one = nn.constant {value = 1.0} : tensor<4x8xf32>
+  %y = nn.add %g, %one : tensor<4x8xf32>
+  func.return %y : tensor<4x8xf32>
+}
+
+// A sum of what a launch takes and gives cannot run before it, so not with the product either.
+// CHECK: func.func @across
+// CHECK-NEXT: [[P:%.*]] = kernel.launch @gemm{{[0-9]+}}(%x, %w)
+// CHECK-NEXT: [[N:%.*]] = kernel.launch @norm0([[P]], %g)
+// CHECK-NEXT: [[Y:%.*]] = kernel.launch @map1([[P]], [[N]])
+// CHECK-NEXT: func.return [[Y]]
+func.func @across(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>, %g: tensor<8xf32>) -> tensor<4x8xf32> {
+  %p = nn.linear %x, %w : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  %n = nn.rms_norm %p, %g {eps = 1.0e-5} : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  %y = nn.add %p, %n : tensor<4x8xf32>
+  func.return %y : tensor<4x8xf32>
+}
