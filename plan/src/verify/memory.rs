@@ -297,7 +297,9 @@ impl<'a> Walk<'a> {
         }
         for at in 0..self.writes.len() {
             let (i, buffer, used) = self.writes[at];
-            if !used && self.faults.len() < MAX_FAULTS {
+            // A number that all replicas have, such as a part of the gradient norm, may be used by one of them only.
+            let is_number = self.program.buffer(buffer).elems == 1;
+            if !used && !is_number && self.faults.len() < MAX_FAULTS {
                 let message =
                     format!("the value written to buffer {} is never read", self.name(buffer));
                 self.faults.push(self.fault(FaultKind::DeadWrite, message).at(
