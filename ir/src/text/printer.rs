@@ -187,7 +187,7 @@ impl<'m> Printer<'m> {
         }
         if !module.regions(op).is_empty() {
             self.text(" (");
-            self.commas(module.regions(op), |p, region| p.region(*region, true));
+            self.commas(module.regions(op), |p, region| p.region_blocks(*region, true, true));
             self.text(")");
         }
         let mut discardable: Vec<(Name, Attr)> = module.discardable(op).collect();
@@ -227,6 +227,11 @@ impl<'m> Printer<'m> {
 
     /// Writes a region. The entry block's label is written if it has arguments and `entry_args` is set, or if there are other blocks that need it.
     pub fn region(&mut self, region: Region, entry_args: bool) {
+        self.region_blocks(region, entry_args, false);
+    }
+
+    /// As [`region`](Self::region). An empty entry block, which a reader of the generic form would not make, gets a label if `empty_label` is set.
+    fn region_blocks(&mut self, region: Region, entry_args: bool, empty_label: bool) {
         let module = self.module();
         let isolated = module
             .region_op(region)
@@ -246,7 +251,7 @@ impl<'m> Printer<'m> {
         for (i, block) in module.blocks(region).enumerate() {
             if i > 0
                 || (entry_args && !module.args(block).is_empty())
-                || (module.first_op(block).is_none() && module.next_block(block).is_some())
+                || (module.first_op(block).is_none() && (empty_label || module.next_block(block).is_some()))
             {
                 self.indent -= 1;
                 self.newline();

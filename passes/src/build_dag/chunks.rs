@@ -123,7 +123,9 @@ fn running_order(module: &Module, chunks: &[Chunk], of_op: &FxHashMap<Op, usize>
     if order.len() == chunks.len() {
         return Ok(order);
     }
-    let mut cyclic = petgraph::algo::tarjan_scc(&graph).into_iter().find(|component| component.len() > 1).unwrap_or_default();
+    // Of several circles (the backward has that of the forward again) the one that comes first.
+    let circles = petgraph::algo::tarjan_scc(&graph).into_iter().filter(|component| component.len() > 1);
+    let mut cyclic = circles.min_by_key(|component| component.iter().min().copied()).unwrap_or_default();
     cyclic.sort_unstable();
     let tags = |at: usize| chunks[at].tags.display(module.ctx());
     let (a, b) = (graph[cyclic[0]], graph[cyclic[1]]);

@@ -11,7 +11,7 @@
 //! let cwd = std::path::Path::new(".");
 //! let output = piper_opt::main_with(PassRegistry::default(), Vec::new(), &args, &mut stdin, cwd);
 //! assert_eq!(output.code, 0);
-//! assert_eq!(output.stdout, b"\"builtin.module\"() ({\n}) : () -> ()\n".repeat(1));
+//! assert_eq!(output.stdout, b"\"builtin.module\"() ({\n^bb0:\n}) : () -> ()\n");
 //! ```
 
 #![forbid(unsafe_code)]

@@ -36,8 +36,8 @@ func.func private @b1(tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
 // CHECK:           %w = device.buffer "w" : memref<16xf32> persistent
 // CHECK-NEXT:      device.home %w of "w" bucket 0 len 16
 // CHECK:           device.recv %{{.*}} from {pp = 0} over @p2p tag [[T0]] on "comm"
-// CHECK:           device.launch @b1 reads({{.*}}, %w) writes(%[[G0:.*]]) on "compute" name "b1.0"
 // CHECK:           device.recv %{{.*}} from {pp = 0} over @p2p tag [[T1]] on "comm"
+// CHECK:           device.launch @b1 reads({{.*}}, %w) writes(%[[G0:.*]]) on "compute" name "b1.0"
 // CHECK:           device.launch @b1 reads({{.*}}, %w) writes(%[[G1:.*]]) on "compute" name "b1.1"
 // CHECK:           device.launch @accumulate_16xf32 reads(%[[G1]]) updates(%[[G0]])
 // CHECK:           device.all_reduce %[[G0]] to %[[G0]] over @dp on "comm"
