@@ -133,35 +133,35 @@ fn misfits_name_the_dimension_and_both_values() {
     for (body, expected) in [
         (
             "%y = nn.linear %x, %b : (tensor<2x3x4xf32>, tensor<5xf32>) -> tensor<2x3x5xf32>",
-            "'nn.linear': 'w' has type tensor<5xf32>, expected the form [K, N]",
+            "'nn.linear': 'w' has type tensor<5xf32>, expected the form [K, N] (the shapes are x[..., K], w[K, N] -> y[..., N])",
         ),
         (
             "%v = nn.parameter \"v\" init = ones : tensor<7x5xf32>\n%y = nn.linear %x, %v : (tensor<2x3x4xf32>, tensor<7x5xf32>) -> tensor<2x3x5xf32>",
-            "'nn.linear': dimension K of 'w' is 7, but 'x' makes it 4 / 'w' is defined here",
+            "'nn.linear': dimension K of 'w' is 7, but 'x' makes it 4 / 'w' is defined here (the shapes are x[..., K], w[K, N] -> y[..., N])",
         ),
         (
             "%y = nn.linear %x, %w {transpose_w} : (tensor<2x3x4xf32>, tensor<4x5xf32>) -> tensor<2x3x4xf32>",
-            "'nn.linear': dimension K of 'w' is 5, but 'x' makes it 4",
+            "'nn.linear': dimension K of 'w' is 5, but 'x' makes it 4 (the shapes are x[..., K], w[N, K] -> y[..., N])",
         ),
         (
             "%y = nn.linear %x, %w : (tensor<2x3x4xf32>, tensor<4x5xf32>) -> tensor<2x9x5xf32>",
-            "'nn.linear': dimension 1 of 'y' is 9, but 'x' makes it 3",
+            "'nn.linear': dimension 1 of 'y' is 9, but 'x' makes it 3 (the shapes are x[..., K], w[K, N] -> y[..., N])",
         ),
         (
             "%y = nn.linear %d, %w : (tensor<2x3x4xf64>, tensor<4x5xf32>) -> tensor<2x3x5xf32>",
-            "'nn.linear': 'w' holds f32, but 'x' holds f64\n'nn.linear': 'y' holds f32, but 'x' holds f64",
+            "'nn.linear': 'w' holds f32, but 'x' holds f64 (an operation computes in one element type)\n'nn.linear': 'y' holds f32, but 'x' holds f64 (an operation computes in one element type)",
         ),
         (
             "%y = nn.attention %x, %x, %x {heads = 3, kv_heads = 2} : (tensor<2x3x4xf32>, tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>",
-            "'nn.attention': heads = 3 does not divide dimension H*hd = 4\n'nn.attention': kv_heads = 2 does not divide heads = 3",
+            "'nn.attention': heads = 3 does not divide dimension H*hd = 4 (the last dimension is heads of equal size, one after the other)\n'nn.attention': kv_heads = 2 does not divide heads = 3 (equally many query heads share one key and value head)",
         ),
         (
             "%y = nn.attention %x, %x, %x {heads = 4, kv_heads = 2} : (tensor<2x3x4xf32>, tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>",
-            "'nn.attention': the head size of 'q' is 1, but that of 'k' is 2",
+            "'nn.attention': the head size of 'q' is 1, but that of 'k' is 2 ('q' has heads, 'k' and 'v' have kv_heads of one size)",
         ),
         (
             "%y = nn.rotary %x {base = 10000.0, heads = 4} : tensor<2x3x4xf32>",
-            "'nn.rotary': the head size 1 is odd; values turn in pairs",
+            "'nn.rotary': the head size 1 is odd; values turn in pairs (take fewer heads, or wider ones)",
         ),
         (
             "%y = nn.rotary %x {base = -1.0, heads = 0} : tensor<2x3x4xf32>",
@@ -169,7 +169,7 @@ fn misfits_name_the_dimension_and_both_values() {
         ),
         (
             "%y = nn.embedding_dw %t, %x {vocab = 7} : (tensor<2x3xi32>, tensor<2x3x4xf32>) -> tensor<6x4xf32>",
-            "'nn.embedding_dw': dimension V of 'dw' is 6, but attribute 'vocab' makes it 7",
+            "'nn.embedding_dw': dimension V of 'dw' is 6, but attribute 'vocab' makes it 7 (the shapes are tokens[B, S], dy[B, S, D] -> dw[V, D])",
         ),
         (
             "%y = nn.cross_entropy %x, %x {denominator = 6} : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<f32>",
@@ -220,7 +220,7 @@ fn functions_calls_and_returns_are_checked_against_each_other() {
     );
     assert_eq!(
         faults("func.func @f(%a: i32)  {\n}"),
-        "a block of 'func.func' must end with a terminator"
+        "a block of 'func.func' must end with a terminator (end it with func.return)"
     );
     assert_eq!(
         faults(

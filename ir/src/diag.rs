@@ -107,6 +107,11 @@ impl<'c> Reporter<'c> {
         self.report(Diagnostic::new(Severity::Remark, loc, message))
     }
 
+    /// What was reported last, to be extended by whoever knows more.
+    pub fn last_mut(&mut self) -> Option<&mut Diagnostic> {
+        self.diagnostics.last_mut()
+    }
+
     /// How many errors were reported.
     pub fn error_count(&self) -> usize {
         self.errors

@@ -3,10 +3,10 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::diag::Reporter;
+use crate::diag::{Reporter, did_you_mean};
 use crate::{
-    Arity, Block, Module, Name, OPERAND_SEGMENTS, Op, OpDef, RESULT_SEGMENTS, Region, Trait, Value,
-    ValueDef, ValueDefinition,
+    Arity, AttrConstraint, Block, Module, Name, OPERAND_SEGMENTS, Op, OpDef, RESULT_SEGMENTS,
+    Region, Trait, Value, ValueDef, ValueDefinition,
 };
 
 /// Checks everything under the root. True if nothing was wrong.
@@ -39,14 +39,15 @@ fn check_declared(module: &Module, op: Op, def: &OpDef, reporter: &mut Reporter<
     for (slot, attr) in def.attrs.iter().enumerate() {
         match module.slot(op, slot) {
             None if attr.required => {
-                reporter.error(
-                    loc,
-                    format!(
-                        "'{name}' requires attribute '{}': {}",
-                        attr.name,
-                        attr.constraint.describe()
-                    ),
-                );
+                let mut message = format!("'{name}' requires attribute '{}'", attr.name);
+                if !matches!(attr.constraint, AttrConstraint::Any) {
+                    message = format!("{message}: {}", attr.constraint.describe());
+                }
+                let given: Vec<&str> =
+                    module.discardable(op).map(|(key, _)| key.text(ctx)).collect();
+                let slip = given.into_iter().find(|key| did_you_mean(key, [&*attr.name]).is_some());
+                reporter.error(loc, message).hint =
+                    slip.map(|slip| format!("'{slip}' is given; write '{}'", attr.name));
             }
             Some(value) if !attr.constraint.accepts(ctx, value) => {
                 let (what, text) = (attr.constraint.describe(), value.display(ctx));
@@ -291,13 +292,27 @@ fn check_blocks(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
                 }
             }
             let Some(def) = module.def(op) else { continue };
-            let last_is_terminator = module
-                .last_op(block)
-                .is_some_and(|last| module.def(last).is_none_or(|d| d.has(Trait::Terminator)));
+            let ends = |op| module.def(op).is_none_or(|def: &OpDef| def.has(Trait::Terminator));
+            // A terminator that does not stand last is reported as such.
+            let last_is_terminator = module.last_op(block).is_some_and(|last| ends(last))
+                || module.ops(block).any(|op| module.def(op).is_some() && ends(op));
             if !def.has(Trait::NoTerminator) && !last_is_terminator {
                 let loc =
                     module.last_op(block).map_or(module.op_loc(op), |last| module.op_loc(last));
-                reporter.error(loc, format!("a block of '{name}' must end with a terminator"));
+                let dialect = name.split('.').next().unwrap_or_default();
+                let enders: Vec<&str> = module
+                    .ctx()
+                    .dialects()
+                    .iter()
+                    .filter(|known| known.name == dialect)
+                    .flat_map(|known| &known.ops)
+                    .filter(|def| def.has(Trait::Terminator))
+                    .map(|def| &*def.name)
+                    .collect();
+                reporter
+                    .error(loc, format!("a block of '{name}' must end with a terminator"))
+                    .hint =
+                    (!enders.is_empty()).then(|| format!("end it with {}", enders.join(" or ")));
             }
         }
     }
@@ -335,7 +350,9 @@ fn check_dominance(module: &Module, root: Op, reporter: &mut Reporter<'_>) {
                 );
                 match module.definition(value) {
                     ValueDefinition::Result { op: def, .. } => {
-                        report.note(module.op_loc(def), "operand defined here");
+                        report
+                            .note(module.op_loc(def), "operand defined here")
+                            .hint("define it before it is used");
                     }
                     ValueDefinition::Argument { block, .. } => {
                         if let Some(owner) = module.block_op(block) {

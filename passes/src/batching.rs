@@ -21,7 +21,6 @@ pub fn along(module: &Module, func: Op, reporter: &mut Reporter<'_>) -> Result<F
         let dim = func::arg_attr(module, func, i, "batch_dim").and_then(|a| a.as_int(ctx));
         along.insert(arg, dim.map_or(Along::Whole, |d| Along::Dim(d as usize)));
     }
-    let errors = reporter.error_count();
     for op in module.ops(body) {
         let Some(rule) = module.def(op).and_then(|def| def.interface::<Batching>()) else {
             along.extend(module.results(op).map(|v| (v, Along::Whole)));
@@ -31,11 +30,16 @@ pub fn along(module: &Module, func: Op, reporter: &mut Reporter<'_>) -> Result<F
         match (rule.0)(module, op, &operands) {
             Ok(results) => along.extend(module.results(op).zip(results)),
             Err(why) => {
-                reporter.error(module.op_loc(op), format!("the batch cannot be divided here: {why}"));
+                // What comes after would only repeat it.
+                reporter
+                    .error(module.op_loc(op), format!("the batch cannot be divided here: {why}"))
+                    .note(module.op_loc(func), "which dimension is the batch is said here")
+                    .hint("every input that has the batch says so, as in {role = \"data\", batch_dim = 0}");
+                return Err(PassFailed);
             }
         }
     }
-    if reporter.error_count() > errors { Err(PassFailed) } else { Ok(along) }
+    Ok(along)
 }
 
 /// How the results of a function vary over the parts of a divided batch.

@@ -236,7 +236,9 @@ fn unite<'d>(
         match united {
             Ok(united) => all = united,
             Err(why) => {
-                reporter.error(module.op_loc(op), format!("'{}': {why}", module.name_text(op)));
+                reporter
+                    .error(module.op_loc(op), format!("'{}': {why}", module.name_text(op)))
+                    .hint("each contribution goes into the sum once");
                 return None;
             }
         }
@@ -354,7 +356,8 @@ fn reduced(
         value.partial.retain(|a| a != axis);
         if value.partial.len() == before {
             let (name, axis) = (module.name_text(op), axis.text(module.ctx()));
-            reporter.error(module.op_loc(op), format!("'{name}' sums over '{axis}', but the value is not a partial sum over it: it would be multiplied"));
+            reporter.error(module.op_loc(op), format!("'{name}' sums over '{axis}', but the value is not a partial sum over it: it would be multiplied"))
+                .hint("the value is whole along this axis already; leave the reduction out");
             return None;
         }
     }
@@ -474,7 +477,8 @@ fn require_complete(
                 missing.join(" and ")
             ),
         )
-        .note(defined, "the value is made here");
+        .note(defined, "the value is made here")
+        .hint("dag.add unites contributions of microbatches; dag.all_reduce and dag.reduce_scatter sum over axes");
 }
 
 pub(super) fn gradient(module: &Module, op: Op, reporter: &mut Reporter<'_>) {

@@ -37,6 +37,9 @@ pub(crate) fn func(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
                     )
                     .hint(format!("the generic form of Piper's own is '{}{key}'", super::PREFIX));
             }
+            if what == "argument" && inputs.len() > i {
+                argument(module, op, i, inputs[i], reporter);
+            }
         }
     }
     let region = module.regions(op)[0];
@@ -61,6 +64,43 @@ pub(crate) fn func(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
             loc,
             format!("the body of '@{name}' takes {has}, but the function's type says {wants}"),
         );
+    }
+}
+
+/// What an input may be for.
+const ROLES: &[&str] = &["data", "tokens", "targets", "labels"];
+
+/// Piper's own attributes of an argument: a batch dimension that it has, a role that is one.
+fn argument(module: &Module, op: Op, i: usize, ty: Type, reporter: &mut Reporter<'_>) {
+    let ctx = module.ctx();
+    let block = module.first_block(module.regions(op)[0]);
+    let arg = block.and_then(|block| module.args(block).get(i).copied());
+    let name = arg.and_then(|arg| module.value_name(arg));
+    let name =
+        name.map_or_else(|| format!("argument {i}"), |name| format!("'%{}'", name.text(ctx)));
+    let loc = module.op_loc(op);
+    if let Some(dim) = super::arg_attr(module, op, i, "batch_dim") {
+        let rank = ty.as_tensor(ctx).map_or(0, |(shape, _)| shape.len());
+        let known = dim.as_int(ctx).and_then(|dim| usize::try_from(dim).ok());
+        if known.is_none_or(|dim| dim >= rank) {
+            let (dim, ty) = (dim.display(ctx), ty.display(ctx));
+            let error = reporter.error(
+                loc,
+                format!("batch_dim of {name} must be a dimension of {ty}, but is {dim}"),
+            );
+            match rank {
+                0 => error.hint("only a tensor with dimensions has a batch"),
+                _ => error.hint(format!("dimensions are counted from 0 to {}", rank - 1)),
+            };
+        }
+    }
+    if let Some(role) = super::arg_attr(module, op, i, "role")
+        && role.as_str(ctx).is_none_or(|role| !ROLES.contains(&role))
+    {
+        let close = did_you_mean(role.as_str(ctx).unwrap_or_default(), ROLES.iter().copied());
+        let (role, known) = (role.display(ctx), ROLES.join(", "));
+        reporter.error(loc, format!("role of {name} must be one of {known}, but is {role}")).hint =
+            close.map(|close| format!("did you mean \"{close}\"?"));
     }
 }
 

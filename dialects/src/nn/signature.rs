@@ -146,9 +146,17 @@ impl Sizes<'_, '_> {
         self.reporter.error(self.module.op_loc(self.op), format!("'{name}': {}", reason.as_ref()))
     }
 
+    /// Reports a misfit of shapes, with the shapes that the operation takes.
     fn note(&mut self, reason: String, values: &[(&str, Option<Value>)]) {
-        let module = self.module;
+        let (module, op) = (self.module, self.op);
+        let forms = |results| {
+            let items = labelled(module, op, results);
+            let texts = items.iter().map(|item| format!("{}{}", item.name, form_of(item)));
+            texts.collect::<Vec<_>>().join(", ")
+        };
+        let hint = format!("the shapes are {} -> {}", forms(false), forms(true));
         let report = self.error(reason);
+        report.hint(hint);
         for (name, value) in values {
             if let Some(def) = value.and_then(|v| module.defining_op(v)) {
                 report.note(module.op_loc(def), format!("'{name}' is defined here"));
@@ -168,19 +176,17 @@ impl Sizes<'_, '_> {
             (Some((leading, ..)), true) => shape.len() == leading.len() + named.len(),
         };
         if !fits {
-            let form = item.form.join(", ").replace('*', "...");
-            let rank = match &self.leading {
-                Some((leading, who, _)) if with_leading => {
-                    format!(", {} dimensions to go with '{who}'", leading.len() + named.len())
-                }
-                _ => String::new(),
-            };
             let ty = module.ty(item.value).display(ctx);
             let name = &item.name;
-            self.note(
-                format!("'{name}' has type {ty}, expected the form [{form}]{rank}"),
-                &[(name, value)],
-            );
+            let reason = match &self.leading {
+                Some((leading, who, _)) if with_leading => format!(
+                    "'{name}' has type {ty} of {} dimension(s), but '{who}' makes that {}",
+                    shape.len(),
+                    leading.len() + named.len()
+                ),
+                _ => format!("'{name}' has type {ty}, expected the form {}", form_of(item)),
+            };
+            self.note(reason, &[(name, value)]);
             return;
         }
         let (leading, trailing) = shape.split_at(shape.len() - named.len());
@@ -218,6 +224,11 @@ impl Sizes<'_, '_> {
     }
 }
 
+/// `[..., K]`
+fn form_of(item: &Labelled) -> String {
+    format!("[{}]", item.form.join(", ").replace('*', "..."))
+}
+
 /// Checks shapes and element types, and returns the sizes for further checks.
 pub(super) fn checked<'r, 'c>(
     module: &'r Module,
@@ -247,7 +258,7 @@ pub(super) fn checked<'r, 'c>(
                     let (found, expected) = (found.display(ctx), expected.display(ctx));
                     let reason =
                         format!("'{}' holds {found}, but '{who}' holds {expected}", item.name);
-                    sizes.error(reason);
+                    sizes.error(reason).hint("an operation computes in one element type");
                 }
                 Some(_) => {}
             }

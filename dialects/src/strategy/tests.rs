@@ -155,11 +155,11 @@ fn mistakes_are_named_where_they_stand() {
         ),
         (
             r#"strategy.pipeline over "pp" stages = "PP" schedule = "1f1b" microbatches = 0"#,
-            "6: 'microbatches' must be a number from 1 to 16777216, but is 0",
+            "6: 'microbatches' must be a number from 1 to 10000, but is 0",
         ),
         (
             r#"strategy.pipeline over "pp" stages = "PP" schedule = "1f1b""#,
-            "7: expected 'microbatches', found '}'",
+            r#"6: expected 'microbatches', found the end of the line [the form is: strategy.pipeline over "<axis>" stages = "<stages>" schedule = "<schedule>" microbatches = <microbatches> [group = <group>] [overlap]]"#,
         ),
         (
             r#"strategy.dualpipe over "pp" stages = "PP" microbatches = 8 variant = "w""#,
@@ -228,7 +228,7 @@ fn mistakes_are_named_where_they_stand() {
         ),
         (
             r#"strategy.optimizer adamw <eps = 0.1>"#,
-            "6: 'strategy.optimizer' requires attribute 'lr': any attribute",
+            "6: 'strategy.optimizer' requires attribute 'lr'",
         ),
         (
             r#"strategy.optimizer adamw <lr = warmup_cosin<peak = 0.1>>"#,
@@ -248,15 +248,21 @@ fn mistakes_are_named_where_they_stand() {
         ),
         (
             r#"strategy.annotate {PP = 0} { strategy.yield }"#,
-            "6: 'strategy.annotate' is not a directive",
+            "6: 'strategy.annotate' is not a directive [a plan holds directives only; what the model computes stands in its function]",
         ),
     ];
     for (directive, expected) in cases {
         assert_eq!(fails(&plan(directive)), expected, "{directive}");
     }
     let whole = [
-        ("strategy.mesh @m <[\"pp\" = 2, \"pp\" = 0]>", "1: the mesh has two axes \"pp\""),
-        ("strategy.mesh @m <[]>", "1: a mesh has at least one axis"),
+        (
+            "strategy.mesh @m <[\"pp\" = 2, \"pp\" = 0]>",
+            "1: the mesh has two axes \"pp\" [each axis has a name of its own]",
+        ),
+        (
+            "strategy.mesh @m <[]>",
+            "1: a mesh has at least one axis [for one device: <[\"dp\" = 1]>]",
+        ),
         (
             "strategy.mesh @m <[\"pp\" = 0]>",
             "1: axis \"pp\" must have a size of at least 1, but has 0",
@@ -271,7 +277,7 @@ fn mistakes_are_named_where_they_stand() {
         ),
         (
             "strategy.split \"MB\" into 8",
-            "1: 'strategy.split' is a directive and stands in a strategy.plan",
+            "1: 'strategy.split' is a directive and stands in a strategy.plan [move it into the braces of the plan]",
         ),
         ("strategy.yield", "1: strategy.yield ends a strategy.annotate"),
         (

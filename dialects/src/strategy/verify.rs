@@ -1,5 +1,6 @@
 //! Verifiers: what an operation may say, against the mesh its plan is on.
 
+use piper_ir::diag::did_you_mean;
 use piper_ir::{Attr, Module, Op, Reporter};
 use piper_schedule::generate::Schedule;
 
@@ -8,6 +9,9 @@ use super::ops::*;
 use super::optimizer::{LR_SCHEDULES, OPTIONS, learning_rate};
 use super::plan::{mesh_named, mesh_of, subject};
 use super::{LearningRate, Mesh, Slice, SliceFault, bucket_bytes, order, tag_text};
+
+/// Most microbatches, numbered from 0 in the orders, whose language ends at 9999.
+const MOST_MICROBATCHES: i64 = 10_000;
 
 /// Most devices of a mesh: a slip of the keyboard must not make tables of 2^60 entries.
 const MOST_DEVICES: u64 = 1 << 24;
@@ -18,7 +22,7 @@ pub(super) fn mesh(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
     let axes = view.axes(module).as_array(ctx).unwrap_or_default();
     let sizes = view.sizes(module).as_int_array(ctx).unwrap_or_default();
     if axes.is_empty() {
-        reporter.error(loc, "a mesh has at least one axis");
+        reporter.error(loc, "a mesh has at least one axis").hint("for one device: <[\"dp\" = 1]>");
     }
     if axes.len() != sizes.len() {
         reporter.error(loc, format!("the mesh has {} axes but {} sizes", axes.len(), sizes.len()));
@@ -32,7 +36,9 @@ pub(super) fn mesh(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
                 continue;
             }
             Some(name) if axes[..i].contains(axis) => {
-                reporter.error(loc, format!("the mesh has two axes \"{name}\""));
+                reporter
+                    .error(loc, format!("the mesh has two axes \"{name}\""))
+                    .hint("each axis has a name of its own");
             }
             Some(name) if *size < 1 => {
                 reporter.error(
@@ -158,8 +164,13 @@ pub(super) fn annotate(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
         }
     }
     let last = module.only_block(op).and_then(|block| module.last_op(block));
+    if last.is_some_and(|last| !module.has_trait(last, piper_ir::Trait::Terminator)) {
+        return; // reported for every kind of region
+    }
     let Some(last) = last.filter(|last| YieldOp::cast(module, *last).is_some()) else {
-        reporter.error(loc, "an annotated region ends with strategy.yield");
+        reporter
+            .error(loc, "an annotated region ends with strategy.yield")
+            .hint("add strategy.yield with the values that are used outside");
         return;
     };
     let yielded: Vec<_> = module.operands(last).map(|v| module.ty(v)).collect();
@@ -194,15 +205,26 @@ pub(super) fn plan(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
     resolve_mesh(module, op, plan.mesh(module), reporter);
     let name = plan.function(module).as_symbol(ctx).map_or("", |name| name.text(ctx));
     if subject(module, op, name).is_none() {
-        reporter.error(loc, format!("there is no function @{name} to be trained"));
+        let functions = module.ops(module.body()).filter(|f| module.name_text(*f) == "func.func");
+        let known: Vec<&str> = functions.filter_map(|f| module.symbol_name(f)).collect();
+        let hint = match did_you_mean(name, known.iter().copied()) {
+            Some(close) => Some(format!("did you mean @{close}?")),
+            None if known.is_empty() => None,
+            None => Some(format!("the file has @{}", known.join(", @"))),
+        };
+        reporter.error(loc, format!("there is no function @{name} to be trained")).hint = hint;
     }
     let Some(body) = module.only_block(op) else { return };
     for inner in module.ops(body) {
         if !DIRECTIVES.contains(&module.name_text(inner)) {
-            reporter.error(
-                module.op_loc(inner),
-                format!("'{}' is not a directive", module.name_text(inner)),
-            );
+            reporter
+                .error(
+                    module.op_loc(inner),
+                    format!("'{}' is not a directive", module.name_text(inner)),
+                )
+                .hint(
+                    "a plan holds directives only; what the model computes stands in its function",
+                );
         }
     }
 }
@@ -225,10 +247,12 @@ const DIRECTIVES: &[&str] = &[
 fn plan_mesh(module: &Module, op: Op, reporter: &mut Reporter<'_>) -> Option<Mesh> {
     let Some(plan) = module.parent_op(op).and_then(|parent| PlanOp::cast(module, parent)) else {
         let name = module.name_text(op);
-        reporter.error(
-            module.op_loc(op),
-            format!("'{name}' is a directive and stands in a strategy.plan"),
-        );
+        reporter
+            .error(
+                module.op_loc(op),
+                format!("'{name}' is a directive and stands in a strategy.plan"),
+            )
+            .hint("move it into the braces of the plan");
         return None;
     };
     mesh_of(module, mesh_named(module, plan.0, plan.mesh(module))?)
@@ -238,7 +262,8 @@ fn plan_mesh(module: &Module, op: Op, reporter: &mut Reporter<'_>) -> Option<Mes
 fn axis(module: &Module, op: Op, axis: Attr, reporter: &mut Reporter<'_>) {
     let Some(mesh) = plan_mesh(module, op, reporter) else { return };
     let name = axis.as_str(module.ctx()).unwrap_or_default();
-    if mesh.axis(name).is_none() {
+    // A mesh without axes is reported itself.
+    if !mesh.axes.is_empty() && mesh.axis(name).is_none() {
         reporter
             .error(module.op_loc(op), format!("the mesh has no axis \"{name}\""))
             .hint(mesh.axis_hint(name));
@@ -248,12 +273,14 @@ fn axis(module: &Module, op: Op, axis: Attr, reporter: &mut Reporter<'_>) {
 /// An integer attribute is in a range that later arithmetic can take.
 fn count(module: &Module, op: Op, what: &str, attr: Attr, least: i64, reporter: &mut Reporter<'_>) {
     match attr.as_int(module.ctx()) {
-        Some(value) if (least..=1 << 24).contains(&value) => {}
+        Some(value) if (least..=MOST_MICROBATCHES).contains(&value) => {}
         _ => {
             let text = attr.display(module.ctx());
             reporter.error(
                 module.op_loc(op),
-                format!("'{what}' must be a number from {least} to {}, but is {text}", 1 << 24),
+                format!(
+                    "'{what}' must be a number from {least} to {MOST_MICROBATCHES}, but is {text}"
+                ),
             );
         }
     }

@@ -14,13 +14,13 @@ use crate::{Arity, AttrConstraint, AttrData, Op, OpDef, Trait, Type};
 /// A compiled format.
 #[derive(Debug)]
 pub struct Format {
-    elements: Vec<Element>,
+    pub(super) elements: Vec<Element>,
     /// Attributes written by an element, so left out of the dictionary.
-    written: Vec<String>,
+    pub(super) written: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Side {
+pub(super) enum Side {
     Operand(usize),
     Result(usize),
     Operands,
@@ -28,7 +28,7 @@ enum Side {
 }
 
 #[derive(Debug)]
-enum Element {
+pub(super) enum Element {
     Literal(String),
     Operand(usize),
     Operands,
@@ -83,7 +83,13 @@ impl Format {
             all_result_types: None,
         };
         for element in &self.elements {
-            element.parse(p, def, &mut reading)?;
+            let errors = p.reporter.error_count();
+            let parsed = element.parse(p, def, &mut reading);
+            let is_outline = !matches!(element, Element::Region(_) | Element::Type(_));
+            if parsed.is_err() && is_outline && p.reporter.error_count() > errors {
+                self.suggest_form(p, def);
+            }
+            parsed?;
         }
         reading.resolve(p, def, start)
     }

@@ -3,6 +3,7 @@
 //! The lexer and the recursive descent are written by hand because the grammar is open: a dialect's operations, types and
 //! attributes read themselves from the same token cursor ([`Parser`]) and write themselves to the same [`Printer`].
 
+mod form;
 mod format;
 mod lexer;
 mod numbers;

@@ -64,6 +64,14 @@ impl<'p> Parser<'p> {
     fn type_attribute(&mut self) -> ParseResult<Attr> {
         match self.parse_optional_type()? {
             Some(ty) => Ok(self.ctx.type_attr(ty)),
+            None if self.at(TokenKind::BareId) => {
+                let word = self.text(self.tok);
+                self.expected("an attribute");
+                if let Some(error) = self.reporter.last_mut() {
+                    error.hint(format!("a string is written in quotes: \"{word}\""));
+                }
+                Err(Failed)
+            }
             None => Err(self.expected("an attribute")),
         }
     }
@@ -155,7 +163,8 @@ impl<'p> Parser<'p> {
     fn dialect_attribute(&mut self) -> ParseResult<Attr> {
         let token = self.advance();
         let text = &self.text(token)[1..];
-        if !text.contains('.') && !(self.at(TokenKind::Less) && self.tok.start == token.end) {
+        let has_body = self.at(TokenKind::Less) && self.tok.start == token.end;
+        if !text.contains('.') && !has_body {
             return match self.attr_aliases.get(text) {
                 Some(attr) => Ok(*attr),
                 None => {

@@ -62,7 +62,11 @@ impl<'p> Parser<'p> {
                     "file metadata ({-# ... #-})",
                     "inline the resources as dense<...> attributes",
                 )),
-                TokenKind::RBrace => Err(self.expected("an operation")),
+                TokenKind::RBrace => {
+                    self.report_at(before, "expected an operation, found '}'")
+                        .hint("no '{' is open here");
+                    Err(Failed)
+                }
                 _ => self.operation(body),
             };
             if parsed.is_err() {
@@ -131,7 +135,7 @@ impl<'p> Parser<'p> {
     }
 
     /// Reads operations into `block` until `}` or a block label.
-    fn operations(&mut self, block: Block) -> ParseResult<()> {
+    fn operations(&mut self, block: Block, open: u32) -> ParseResult<()> {
         let mut result = Ok(());
         let braces = self.braces;
         loop {
@@ -139,7 +143,14 @@ impl<'p> Parser<'p> {
                 TokenKind::RBrace | TokenKind::Caret => return result,
                 // After an error the missing brace may be one that was skipped.
                 TokenKind::Eof if result.is_err() => return result,
-                TokenKind::Eof => return Err(self.expected("'}' at the end of a region")),
+                TokenKind::Eof => {
+                    let opened = self.loc_at(open);
+                    self.expected("'}' at the end of a region");
+                    if let Some(error) = self.reporter.last_mut() {
+                        error.note(opened, "the region begins here").hint("close it with '}'");
+                    }
+                    return Err(Failed);
+                }
                 _ => {}
             }
             let before = self.tok.start;
@@ -242,6 +253,9 @@ impl<'p> Parser<'p> {
     fn check_unregistered(&mut self, name: &str, start: u32, generic: bool) -> ParseResult<()> {
         let (dialect, op) = name.split_once('.').unwrap_or(("", name));
         let known = self.ctx.dialects().iter().find(|d| d.name == dialect);
+        // Unless results are named on this line, what stands before is an operation that is complete.
+        let line = self.source.text[..start as usize].rsplit('\n').next().unwrap_or_default();
+        let continues = !line.trim().is_empty() && !line.trim_end().ends_with(['=', '{']);
         if generic && known.is_none() && self.ctx.allow_unregistered {
             return Ok(());
         }
@@ -253,7 +267,7 @@ impl<'p> Parser<'p> {
             None if self.ctx.allow_unregistered => {
                 (format!("custom form of unregistered operation '{name}'"), Some("unregistered operations are read in the generic form only: \"dialect.op\"(...)".into()))
             }
-            None if dialect.is_empty() => (format!("expected an operation, found '{name}'"), Some("operations are written dialect.op".into())),
+            None if dialect.is_empty() => (format!("expected an operation, found '{name}'"), Some(if continues { "the operation before it on this line takes nothing more".into() } else { "operations are written dialect.op".into() })),
             None => {
                 let close = did_you_mean(dialect, self.ctx.dialects().iter().map(|d| d.name));
                 let hint = close.map_or_else(
@@ -410,17 +424,17 @@ impl<'p> Parser<'p> {
     }
 
     fn region_in_scope(&mut self, isolated: bool, entry: &[EntryArg<'p>]) -> ParseResult<Region> {
-        self.expect(TokenKind::LBrace, "'{' and a region")?;
+        let open = self.expect(TokenKind::LBrace, "'{' and a region")?.start;
         self.open_scope(isolated);
         let region = self.module.create_region();
-        let result = self.blocks(region, entry);
+        let result = self.blocks(region, entry, open);
         let closed = self.close_scope(isolated);
         result?;
         closed?;
         Ok(region)
     }
 
-    fn blocks(&mut self, region: Region, entry: &[EntryArg<'p>]) -> ParseResult<()> {
+    fn blocks(&mut self, region: Region, entry: &[EntryArg<'p>], open: u32) -> ParseResult<()> {
         let mut result = Ok(());
         if !entry.is_empty() || !matches!(self.tok.kind, TokenKind::Caret | TokenKind::RBrace) {
             let block = self.module.add_block(region);
@@ -428,7 +442,7 @@ impl<'p> Parser<'p> {
                 let value = self.module.add_arg(block, arg.ty);
                 self.define(arg.name.name, arg.name.offset, value, 1)?;
             }
-            result = self.operations(block);
+            result = self.operations(block, open);
         }
         while self.at(TokenKind::Caret) {
             let label = self.advance();
@@ -447,7 +461,7 @@ impl<'p> Parser<'p> {
                 })?;
             }
             self.expect(TokenKind::Colon, "':' after the block label")?;
-            result = self.operations(block).and(result);
+            result = self.operations(block, open).and(result);
         }
         if result.is_err() && self.at(TokenKind::Eof) {
             return result;

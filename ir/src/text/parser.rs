@@ -165,7 +165,12 @@ impl<'p> Parser<'p> {
             TokenKind::Eof => self.source.text.trim_end().len() as u32,
             _ => self.tok.start,
         };
-        self.error_at(start, message)
+        let hint = match self.tok.kind {
+            TokenKind::Error(super::LexError::UnterminatedString) => Some("close it with '\"'"),
+            _ => None,
+        };
+        self.report_at(start, message).hint = hint.map(str::to_owned);
+        Failed
     }
 
     /// Takes the next token if it is of this kind.

@@ -40,6 +40,8 @@ struct Isolated<'p> {
     poisoned: FxHashSet<&'p str>,
     /// Names defined in each open region, innermost last.
     regions: Vec<Vec<&'p str>>,
+    /// Names of regions that have ended, with the offset of the definition.
+    ended: FxHashMap<&'p str, u32>,
 }
 
 /// Blocks of a region by name.
@@ -96,7 +98,9 @@ impl<'p> Parser<'p> {
         } else {
             let top = self.names.top();
             for name in top.regions.pop().expect("a region is open") {
-                top.defined.remove(name);
+                if let Some(definition) = top.defined.remove(name) {
+                    top.ended.insert(name, definition.offset);
+                }
             }
         }
         result
@@ -113,13 +117,31 @@ impl<'p> Parser<'p> {
         undefined.sort_by_key(|(_, forward)| forward.offset);
         let failed = !undefined.is_empty();
         for ((name, _), forward) in undefined {
-            let close = did_you_mean(name, scope.defined.keys().copied())
-                .map(|n| format!("did you mean '{n}'?"));
-            let report = self
-                .report_at(forward.offset, format!("use of undeclared SSA value name '{name}'"));
-            report.hint = close;
+            self.report_undeclared(name, forward.offset, &scope.defined, &scope.ended);
         }
         if failed { Err(Failed) } else { Ok(()) }
+    }
+
+    fn report_undeclared(
+        &mut self,
+        name: &str,
+        offset: u32,
+        defined: &FxHashMap<&'p str, Definition>,
+        ended: &FxHashMap<&'p str, u32>,
+    ) {
+        let elsewhere = ended.get(name).map(|at| self.loc_at(*at));
+        let close = did_you_mean(name, defined.keys().copied());
+        let report = self.report_at(offset, format!("use of undeclared SSA value name '{name}'"));
+        if let Some(elsewhere) = elsewhere {
+            report
+                .note(elsewhere, "defined here, in a region that has ended")
+                .hint("a value leaves its region only as a result of the operation around it");
+        } else {
+            report.hint = Some(match close {
+                Some(close) => format!("did you mean '{close}'?"),
+                None => "define it before it is used".to_owned(),
+            });
+        }
     }
 
     /// Reads `%name` or `%name#index`.
@@ -223,11 +245,9 @@ impl<'p> Parser<'p> {
             Some(d) if index < d.count => Ok(Value(d.first.0 + index)),
             _ if top.poisoned.contains(name) => Err(Failed),
             _ => {
-                let close = did_you_mean(name, top.defined.keys().copied())
-                    .map(|n| format!("did you mean '{n}'?"));
-                let report =
-                    self.report_at(offset, format!("use of undeclared SSA value name '{name}'"));
-                report.hint = close;
+                let scope = std::mem::take(self.names.top());
+                self.report_undeclared(name, offset, &scope.defined, &scope.ended);
+                *self.names.top() = scope;
                 Err(Failed)
             }
         }
@@ -245,7 +265,8 @@ impl<'p> Parser<'p> {
             let previous = previous.offset;
             let loc = self.loc_at(previous);
             self.report_at(offset, format!("redefinition of SSA value '{name}'"))
-                .note(loc, "previously defined here");
+                .note(loc, "previously defined here")
+                .hint("give one of the two another name");
             return Err(Failed);
         }
         let top = self.names.top();

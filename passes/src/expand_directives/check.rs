@@ -45,6 +45,9 @@ fn only_one(plan: &PlanSpec, rule: &str, is_one: fn(&Kind) -> bool, reporter: &m
 pub(super) fn microbatches(module: &Module, plan: &PlanSpec) -> (u32, Option<Loc>) {
     let split = plan.directives.iter().find_map(|d| match d.kind {
         Kind::Split { parts, .. } => Some((parts, Some(d.loc))),
+        Kind::Pipeline { microbatches, .. } | Kind::DualPipe { microbatches, .. } => {
+            Some((microbatches, Some(d.loc)))
+        }
         _ => None,
     });
     // A graph that is already split says itself how often.
@@ -56,13 +59,15 @@ pub(super) fn microbatches(module: &Module, plan: &PlanSpec) -> (u32, Option<Loc
 }
 
 /// The batch dimension of every input divides into microbatches times replicas.
-fn batch(module: &Module, plan: &PlanSpec, reporter: &mut Reporter<'_>) {
+pub(super) fn batch(module: &Module, plan: &PlanSpec, reporter: &mut Reporter<'_>) {
     let (parts, split) = microbatches(module, plan);
     let replicas: Vec<(&Directive, u32)> = plan
         .directives
         .iter()
         .filter_map(|d| match &d.kind {
-            Kind::Replicate { axis, .. } => Some((d, plan.mesh.size(axis)?)),
+            Kind::Replicate { axis, .. } | Kind::Zero { axis, .. } => {
+                Some((d, plan.mesh.size(axis)?))
+            }
             _ => None,
         })
         .collect();
@@ -71,6 +76,13 @@ fn batch(module: &Module, plan: &PlanSpec, reporter: &mut Reporter<'_>) {
     let grains = i64::from(parts) * copies;
     // All inputs share the batch: one message says it.
     let inputs = batch_dimensions(module, plan);
+    if grains > 1 && inputs.is_empty() {
+        reporter
+            .error(loc, "there is no batch to divide: no input has a batch dimension")
+            .note(module.op_loc(plan.function), "the inputs are declared here")
+            .hint("say which dimension it is, as in {role = \"data\", batch_dim = 0}");
+        return;
+    }
     let Some((name, dim, extent, at)) =
         inputs.into_iter().find(|(.., extent, _)| extent % grains != 0)
     else {

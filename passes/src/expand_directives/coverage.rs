@@ -78,9 +78,16 @@ fn one_place_each(module: &Module, plan: &PlanSpec, ops: &[TaggedOp], reporter: 
         .collect();
     let Some((first, ..)) = places.first() else { return };
     let mut homeless = 0;
+    let mut reported: Vec<piper_ir::Loc> = Vec::new();
     for op in ops {
         let mut fitting = places.iter().filter(|(_, filter, _)| selects(filter, op));
         let Some((placed, _, homes)) = fitting.next() else {
+            // An operation and its gradient stand at one place of the text.
+            let loc = module.op_loc(op.op);
+            if reported.contains(&loc) {
+                continue;
+            }
+            reported.push(loc);
             homeless += 1;
             if homeless <= LISTED {
                 report_homeless(module, op, first.loc, reporter);

@@ -19,6 +19,7 @@
 mod axes;
 mod check;
 mod coverage;
+mod flow;
 mod orders;
 mod pipeline;
 mod stages;
@@ -75,6 +76,12 @@ fn expand_plan(
 ) -> PassResult {
     let plan = read(module, op, reporter)?;
     axes::check(module, &plan, reporter)?;
+    // Before schedules are made for microbatches that do not exist.
+    let errors = reporter.error_count();
+    check::batch(module, &plan, reporter);
+    if reporter.error_count() > errors {
+        return Err(PassFailed);
+    }
     let mut result = Ok(());
     for directive in plan.directives.iter().filter(|directive| directive.kind.is_named()) {
         let expanded = match &directive.kind {

@@ -238,13 +238,16 @@ fn report(problem: &Problem, rows: &[Row<'_>], tag: &str, loc: Loc, reporter: &m
         Problem::Repeated { action, first, again } => {
             reporter
                 .error(loc_of(again), format!("{}: {action} runs a second time", at(again)))
-                .note(loc_of(first), format!("already run in {}", at(first)));
+                .note(loc_of(first), format!("already run in {}", at(first)))
+                .hint("remove one of the two");
         }
         Problem::Missing { action, home } => {
             let (loc, slice) = home_of(home).map_or((loc, String::new()), |row| {
                 (row.directive.loc, format!(" in the order of {}", row.slice))
             });
-            reporter.error(loc, format!("{action} is missing{slice}"));
+            reporter
+                .error(loc, format!("{action} is missing{slice}"))
+                .hint("every stage runs F and B (or I and W) once for every microbatch");
         }
         Problem::WholeAndHalf { whole, half } => {
             reporter
@@ -278,5 +281,16 @@ fn report_deadlock(deadlock: &Deadlock, rows: &[Row<'_>], reporter: &mut Reporte
     for stuck in others {
         let told = line(&stuck.action, &stuck.at, &stuck.waits_for, &stuck.found_at);
         error.note(row(&stuck.at).directive.loc, told);
+    }
+    // What the last one waits for stands in the row of the first.
+    let last = others.last().unwrap_or(first);
+    let slice = row(&first.at).slice;
+    if last.found_at == first.at {
+        error.hint(format!("give {} and {} slots of their own", last.waits_for, first.action));
+    } else {
+        error.hint(format!(
+            "in the order of {slice}, put {} before {}",
+            last.waits_for, first.action
+        ));
     }
 }

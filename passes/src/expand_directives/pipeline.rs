@@ -12,7 +12,7 @@ use piper_schedule::generate::{Config, generate};
 use piper_schedule::{Kind as Work, Placement, Rejected, Slot, Table};
 
 use super::stages::{Stages, tagged_operations};
-use super::{MICROBATCH_TAG, Primitives, axes};
+use super::{MICROBATCH_TAG, Primitives, axes, flow};
 
 /// Replaces a `pipeline` by primitives, which are returned. Any other directive is left alone.
 ///
@@ -64,6 +64,7 @@ fn expand(
     axes::check(module, plan, reporter)?;
     let ops = tagged_operations(module, plan);
     let stages = Stages::count(module, &ops, tag, directive.loc, reporter)?.count;
+    flow::check(module, &ops, tag, directive.loc, reporter)?;
     let ranks = plan.mesh.size(axis).ok_or(PassFailed)?;
     let table = Config::for_stages(schedule, stages, ranks, microbatches)
         .and_then(|config| generate(schedule, &configure(config)))

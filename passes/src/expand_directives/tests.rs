@@ -282,11 +282,11 @@ fn ordered(first: &str, second: &str) -> String {
 fn orders_are_complete_and_free_of_deadlock() {
     assert!(expand(&ordered("0F0 0F1 0B0 0B1", "1F0 1B0 1F1 1B1")).is_ok());
     let cases = [
-        ("0F0 0F1 0B0", "1F0 1B0 1F1 1B1", "17: 0B1 is missing in the order of {pp = 0}"),
+        ("0F0 0F1 0B0", "1F0 1B0 1F1 1B1", "17: 0B1 is missing in the order of {pp = 0}\n  hint: every stage runs F and B (or I and W) once for every microbatch"),
         (
             "0F0 0F1 0B0 0B1 0F1",
             "1F0 1B0 1F1 1B1",
-            "17: slot 4 of {pp = 0}: 0F1 runs a second time\n  note 17: already run in slot 1 of {pp = 0}",
+            "17: slot 4 of {pp = 0}: 0F1 runs a second time\n  note 17: already run in slot 1 of {pp = 0}\n  hint: remove one of the two",
         ),
         (
             "0F0 0F1 0B0 0B1 0F2",
@@ -296,12 +296,12 @@ fn orders_are_complete_and_free_of_deadlock() {
         (
             "0F0 0F1 0B0 0B1",
             "1F0 1B0 1F1 1B1 0F0",
-            "18: slot 4 of {pp = 1}: 0F0 does not belong here\n  hint: PP = 0 is placed on {pp = 0} for microbatch 0\n18: slot 4 of {pp = 1}: 0F0 runs a second time\n  note 17: already run in slot 0 of {pp = 0}",
+            "18: slot 4 of {pp = 1}: 0F0 does not belong here\n  hint: PP = 0 is placed on {pp = 0} for microbatch 0\n18: slot 4 of {pp = 1}: 0F0 runs a second time\n  note 17: already run in slot 0 of {pp = 0}\n  hint: remove one of the two",
         ),
         (
             "0F0 0B0 0F1 0B1",
             "1F1 1B1 1F0 1B0",
-            "17: the orders deadlock: {pp = 0} waits in slot 1: 0B0 needs 1B0, which is slot 3 of {pp = 1}\n  note 18: {pp = 1} waits in slot 0: 1F1 needs 0F1, which is slot 2 of {pp = 0}",
+            "17: the orders deadlock: {pp = 0} waits in slot 1: 0B0 needs 1B0, which is slot 3 of {pp = 1}\n  note 18: {pp = 1} waits in slot 0: 1F1 needs 0F1, which is slot 2 of {pp = 0}\n  hint: in the order of {pp = 0}, put 0F1 before 0B0",
         ),
         (
             "0F0 0F1 0B0 0I1 0W1",

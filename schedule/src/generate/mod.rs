@@ -190,7 +190,11 @@ pub fn generate(name: &str, config: &Config) -> Result<Table, Rejected> {
         }
     }
     if schedule.placed != Placed::Loop && v != 2 {
-        return Err(refuse(format!("needs exactly 2 stages per rank; got {v}")));
+        let refused = refuse(format!("needs exactly 2 stages per rank; got {v}"));
+        return Err(match schedule.placed {
+            Placed::Vee => refused.hint(format!("divide the model into {} stages", 2 * p)),
+            _ => refused,
+        });
     }
     (schedule.accepts)(config)?;
     let (stages, placement) = match schedule.placed {

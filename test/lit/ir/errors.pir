@@ -34,6 +34,7 @@
 
 // -----
 
+// expected-note@+1 {{the region begins here}}
 "t.region"() ({
   "t.in"() : () -> ()
 // expected-error {{expected '}' at the end of a region, found the end of the file}}

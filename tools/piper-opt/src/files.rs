@@ -54,13 +54,13 @@ pub(crate) fn write(output: &str, contents: &[u8], cwd: &Path) -> Result<(), Str
     let path = std::fs::canonicalize(&given).unwrap_or(given);
     let failed = |error: std::io::Error| {
         let why = match error.kind() {
-            std::io::ErrorKind::NotFound => "the folder does not exist".to_owned(),
+            std::io::ErrorKind::NotFound => "the folder does not exist; make it first".to_owned(),
             _ => error.to_string(),
         };
         format!("cannot write '{output}': {why}")
     };
     if path.is_dir() {
-        return Err(format!("cannot write '{output}': it is a folder"));
+        return Err(format!("cannot write '{output}': it is a folder; name a file in it"));
     }
     if path.exists() && !path.is_file() {
         // A device or a pipe cannot be replaced.

@@ -92,7 +92,9 @@ fn head_size(
     let width = sizes.get(letter)?;
     let heads = module.attr_by(op, attr)?.as_int(module.ctx())?;
     if width % heads != 0 {
-        sizes.error(format!("{attr} = {heads} does not divide dimension {letter} = {width}"));
+        sizes
+            .error(format!("{attr} = {heads} does not divide dimension {letter} = {width}"))
+            .hint("the last dimension is heads of equal size, one after the other");
         return None;
     }
     Some(width / heads)
@@ -106,12 +108,16 @@ fn verify_attention(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
     if let (Some(heads), Some(kv_heads)) = (count("heads"), count("kv_heads"))
         && heads % kv_heads != 0
     {
-        sizes.error(format!("kv_heads = {kv_heads} does not divide heads = {heads}"));
+        sizes
+            .error(format!("kv_heads = {kv_heads} does not divide heads = {heads}"))
+            .hint("equally many query heads share one key and value head");
     }
     if let (Some(q), Some(k)) = (q, k)
         && q != k
     {
-        sizes.error(format!("the head size of 'q' is {q}, but that of 'k' is {k}"));
+        sizes
+            .error(format!("the head size of 'q' is {q}, but that of 'k' is {k}"))
+            .hint("'q' has heads, 'k' and 'v' have kv_heads of one size");
     }
 }
 
@@ -120,6 +126,8 @@ fn verify_rotary(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
     if let Some(size) = head_size(module, op, &mut sizes, "H*hd", "heads")
         && size % 2 != 0
     {
-        sizes.error(format!("the head size {size} is odd; values turn in pairs"));
+        sizes
+            .error(format!("the head size {size} is odd; values turn in pairs"))
+            .hint("take fewer heads, or wider ones");
     }
 }
