@@ -103,14 +103,26 @@ fn every_kernel_of_a_gpt_computes_what_its_operations_mean() {
         let library = Library::new(Arc::new(module.clone()));
         let mut families = BTreeMap::new();
         for op in kernels(&module) {
-            let kernel = adapter::kernel(&module, op).expect("kernelize makes what the adapter reads");
+            let kernel =
+                adapter::kernel(&module, op).expect("kernelize makes what the adapter reads");
             assert_eq!(kernel.dtype, dtype);
             compare(&library, name(&module, op), &kernel, &[], tolerance);
             *families.entry(kernel.family()).or_insert(0) += 1;
         }
         for family in [
-            "gemm", "map", "norm", "norm_dx", "norm_dw", "attention", "attention_dx", "rotary",
-            "cross_entropy", "cross_entropy_dx", "embedding", "embedding_dw", "sum_rows",
+            "gemm",
+            "map",
+            "norm",
+            "norm_dx",
+            "norm_dw",
+            "attention",
+            "attention_dx",
+            "rotary",
+            "cross_entropy",
+            "cross_entropy_dx",
+            "embedding",
+            "embedding_dw",
+            "sum_rows",
         ] {
             assert!(families.contains_key(family), "no {family} among {families:?}");
         }
@@ -255,13 +267,23 @@ fn a_plan_carries_the_code_of_its_kernels() {
     let mode = [piper_plan::Mode::Read, piper_plan::Mode::ReadWrite];
     plan.kernels = vec![piper_plan::KernelDecl {
         symbol: "accumulate".into(),
-        params: mode.map(|mode| piper_plan::Param { mode, dtype: piper_plan::DType::F32, elems: 33 }).into(),
+        params: mode
+            .map(|mode| piper_plan::Param { mode, dtype: piper_plan::DType::F32, elems: 33 })
+            .into(),
         scalars: 0,
         workspace_bytes: 1,
     }];
-    adapter::compile_plan(&module, &mut plan, &Target::host(), OptLevel::Full, Isolation::InProcess)
-        .expect("compiles");
+    adapter::compile_plan(
+        &module,
+        &mut plan,
+        &Target::host(),
+        OptLevel::Full,
+        Isolation::InProcess,
+    )
+    .expect("compiles");
     assert_eq!(plan.kernels[0].workspace_bytes, 0);
     assert!(plan.misc.target.starts_with(std::env::consts::ARCH));
-    assert!(matches!(&plan.code, piper_plan::Code::SharedObject(bytes) if bytes.starts_with(b"\x7fELF")));
+    assert!(
+        matches!(&plan.code, piper_plan::Code::SharedObject(bytes) if bytes.starts_with(b"\x7fELF"))
+    );
 }

@@ -56,7 +56,9 @@ pub(super) fn kernel(module: &Module, view: device::Kernel) -> Result<Kernel, St
                 let (elems, dtype) = elements(module, *one)?;
                 Ok(Kernel { dtype, body: Body::SumSquares { elems } })
             }
-            _ => Err("squares are summed tensor by tensor; run kernelize before memory-plan".into()),
+            _ => {
+                Err("squares are summed tensor by tensor; run kernelize before memory-plan".into())
+            }
         },
         BuiltinKernel::ClipScale => {
             let scale = results.first().ok_or("it has no result")?;
@@ -73,7 +75,13 @@ pub(super) fn kernel(module: &Module, view: device::Kernel) -> Result<Kernel, St
 
 const READ: Operand = Operand { access: Access::Full, mode: Mode::Read };
 
-fn elementwise(dtype: Dtype, elems: u64, operands: Vec<Operand>, body: ScalarProgram, store: u32) -> Kernel {
+fn elementwise(
+    dtype: Dtype,
+    elems: u64,
+    operands: Vec<Operand>,
+    body: ScalarProgram,
+    store: u32,
+) -> Kernel {
     let uniforms = ScalarProgram::default();
     let stores = vec![store];
     Kernel {
@@ -112,8 +120,11 @@ fn sum(dtype: Dtype, elems: u64, count: u32) -> Kernel {
 /// A map whose operand `i` becomes operand `order[i]`; one that is left out reads as the constant 1.
 fn rearranged(kernel: Kernel, order: &[Option<u32>]) -> Kernel {
     let Body::Map(mut map) = kernel.body else { return kernel };
-    let mut places: Vec<(u32, Operand)> =
-        order.iter().zip(&map.operands).filter_map(|(to, operand)| Some(((*to)?, *operand))).collect();
+    let mut places: Vec<(u32, Operand)> = order
+        .iter()
+        .zip(&map.operands)
+        .filter_map(|(to, operand)| Some(((*to)?, *operand)))
+        .collect();
     places.sort_unstable_by_key(|(to, _)| *to);
     map.operands = places.into_iter().map(|(_, operand)| operand).collect();
     for op in &mut map.body.ops {

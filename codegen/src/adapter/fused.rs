@@ -6,8 +6,8 @@ use piper_ir::{Module, Op, Value};
 use super::elements;
 use super::scalar_body::ScalarBody;
 use crate::kernel::{
-    Access, Attention, Body, CrossEntropy, Embedding, Epilogue, Gemm, Kernel, Map, Mode, Norm, NormKind,
-    Operand,
+    Access, Attention, Body, CrossEntropy, Embedding, Epilogue, Gemm, Kernel, Map, Mode, Norm,
+    NormKind, Operand,
 };
 use crate::scalar::{Real, ScalarProgram};
 
@@ -43,7 +43,8 @@ impl Parts<'_> {
 
     /// Size of dimension `from_last` counted from the last one.
     fn size(&self, value: Value, from_last: usize) -> u64 {
-        let shape = self.module.ty(value).as_tensor(self.module.ctx()).map_or(&[][..], |(shape, _)| shape);
+        let shape =
+            self.module.ty(value).as_tensor(self.module.ctx()).map_or(&[][..], |(shape, _)| shape);
         shape.iter().rev().nth(from_last).map_or(1, |&n| u64::try_from(n).unwrap_or(0))
     }
 
@@ -118,7 +119,9 @@ impl Parts<'_> {
             own.push(module.operand(product, 2));
         }
         // An argument may serve as a factor and again later, but then it is passed twice.
-        let Some((factors, rest)) = self.arguments.split_at_checked(own.len()).filter(|(f, _)| *f == own) else {
+        let Some((factors, rest)) =
+            self.arguments.split_at_checked(own.len()).filter(|(f, _)| *f == own)
+        else {
             return Err("its first arguments are not the factors of its product in order".into());
         };
         let own_count = factors.len();
@@ -129,7 +132,10 @@ impl Parts<'_> {
             body.input(made, 0);
             for (i, &argument) in rest.iter().enumerate() {
                 if module.ty(argument) != module.ty(made) {
-                    return Err(format!("argument {} has another shape than the product", own_count + i));
+                    return Err(format!(
+                        "argument {} has another shape than the product",
+                        own_count + i
+                    ));
                 }
                 body.input(argument, 1 + i as u32);
             }
@@ -137,7 +143,8 @@ impl Parts<'_> {
             let operands = vec![Access::Full; rest.len()];
             Some(Epilogue { operands, scalars: 0, body: body.finish(&self.results)? })
         };
-        let shape = Gemm { m, n, k, transpose_a, transpose_b, batch: 1, bias, accumulate: false, epilogue };
+        let shape =
+            Gemm { m, n, k, transpose_a, transpose_b, batch: 1, bias, accumulate: false, epilogue };
         Ok(Body::Gemm(shape))
     }
 
@@ -173,7 +180,9 @@ impl Parts<'_> {
             && module.operands(op).eq(self.arguments.iter().copied())
             && module.results(op).eq(self.results.iter().copied());
         if !is_direct {
-            return Err(format!("'{name}' must be alone, and take the arguments and give the results in order"));
+            return Err(format!(
+                "'{name}' must be alone, and take the arguments and give the results in order"
+            ));
         }
         let first = module.operand(op, 0);
         Ok(match name {

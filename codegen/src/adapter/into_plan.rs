@@ -18,9 +18,12 @@ use crate::target::Target;
 pub fn plan_kernels(module: &Module, plan: &Plan) -> Result<Vec<Kernel>, CodegenError> {
     let symbols = launchable(module, plan);
     let found = plan.kernels.iter().map(|declared| {
-        let unsupported = |reason| CodegenError::Unsupported { symbol: declared.symbol.clone(), reason };
+        let unsupported =
+            |reason| CodegenError::Unsupported { symbol: declared.symbol.clone(), reason };
         let op = symbols.get(declared.symbol.as_str());
-        let op = op.ok_or_else(|| unsupported("the module that the plan is to be made of lacks it".into()))?;
+        let op = op.ok_or_else(|| {
+            unsupported("the module that the plan is to be made of lacks it".into())
+        })?;
         let kernel = super::kernel(module, *op)?;
         let parameters: Vec<Param> = kernel.parameters().iter().map(param).collect();
         if parameters != declared.params || kernel.scalars() != declared.scalars {
@@ -65,9 +68,10 @@ pub fn compile_plan(
         });
         program.workspace_bytes = launched.map(|kernel| kernel.workspace_bytes).max().unwrap_or(0);
     }
-    plan.misc.target = target.triple.clone().unwrap_or_else(|| {
-        format!("{}-unknown-{}", std::env::consts::ARCH, std::env::consts::OS)
-    });
+    plan.misc.target = target
+        .triple
+        .clone()
+        .unwrap_or_else(|| format!("{}-unknown-{}", std::env::consts::ARCH, std::env::consts::OS));
     plan.code = Code::SharedObject(code);
     Ok(())
 }
@@ -76,10 +80,14 @@ pub fn compile_plan(
 fn launchable<'m>(module: &'m Module, plan: &Plan) -> FxHashMap<&'m str, Op> {
     let ctx = module.ctx();
     let top = module.top_level();
-    let mut plans: Vec<Op> = top.iter().copied().filter(|op| device::Plan::cast(module, *op).is_some()).collect();
+    let mut plans: Vec<Op> =
+        top.iter().copied().filter(|op| device::Plan::cast(module, *op).is_some()).collect();
     // Its own plan last, so that its kernels win.
     plans.sort_by_key(|op| device::Plan(*op).name(module).as_str(ctx) == Some(&*plan.name));
-    let inner = plans.into_iter().filter_map(|op| module.only_block(op)).flat_map(|block| module.ops(block));
+    let inner = plans
+        .into_iter()
+        .filter_map(|op| module.only_block(op))
+        .flat_map(|block| module.ops(block));
     let all = top.iter().copied().chain(inner);
     all.filter_map(|op| Some((module.symbol_name(op)?, op))).collect()
 }

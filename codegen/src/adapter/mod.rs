@@ -57,6 +57,7 @@ fn elements(module: &Module, ty: Type) -> Result<(u64, Dtype), String> {
         }
         _ => ty.num_elements(ctx).zip(ty.as_tensor(ctx).map(|t| t.1)),
     };
-    let (count, element) = parts.ok_or_else(|| format!("{} has no static size", ty.display(ctx)))?;
+    let (count, element) =
+        parts.ok_or_else(|| format!("{} has no static size", ty.display(ctx)))?;
     Ok((count, dtype(module, element)?))
 }

@@ -31,7 +31,9 @@ impl<'m> ScalarBody<'m> {
         let operand = |i: usize| -> Result<ValueId, String> {
             let value = module.operand(op, i);
             let known = self.values.get(&value).copied();
-            known.ok_or_else(|| format!("'{}' uses a value that is made later", module.name_text(op)))
+            known.ok_or_else(|| {
+                format!("'{}' uses a value that is made later", module.name_text(op))
+            })
         };
         let number = |name: &str| {
             let value = module.attr_by(op, name).and_then(|a| a.as_float(module.ctx()));

@@ -39,7 +39,9 @@ fn overwrites(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
     };
     for &[result, argument] in pairs {
         let (Some(written), Some(replaced)) = (at(results, result), at(arguments, argument)) else {
-            let message = format!("'overwrites' names result {result} and argument {argument}, which are not both there");
+            let message = format!(
+                "'overwrites' names result {result} and argument {argument}, which are not both there"
+            );
             reporter.error(module.op_loc(op), message);
             continue;
         };

@@ -109,7 +109,9 @@ impl Rule {
             BuiltinKernel::Sum => {
                 let parts: Vec<&Tensor> = inputs.iter().collect();
                 match parts.is_empty() {
-                    true => Ok(parameters.iter().map(|p| Tensor::zeros([p.elems], p.element)).collect()),
+                    true => {
+                        Ok(parameters.iter().map(|p| Tensor::zeros([p.elems], p.element)).collect())
+                    }
                     false => Ok(vec![ops::tree_sum::<T>(&parts)?]),
                 }
             }

@@ -55,13 +55,20 @@ impl Library {
     /// The functions, kernels and built-in kernels of a module.
     pub fn new(module: Arc<Module>) -> Self {
         let launchable = |op: &Op| {
-            matches!(module.name_text(*op), func::Func::NAME | kernel::Func::NAME | device::Kernel::NAME)
+            matches!(
+                module.name_text(*op),
+                func::Func::NAME | kernel::Func::NAME | device::Kernel::NAME
+            )
         };
-        let plans = module.top_level().into_iter().filter(|op| device::Plan::cast(&module, *op).is_some());
-        let inner: Vec<Op> =
-            plans.filter_map(|plan| module.only_block(plan)).flat_map(|block| module.ops(block)).collect();
+        let plans =
+            module.top_level().into_iter().filter(|op| device::Plan::cast(&module, *op).is_some());
+        let inner: Vec<Op> = plans
+            .filter_map(|plan| module.only_block(plan))
+            .flat_map(|block| module.ops(block))
+            .collect();
         let all = module.top_level().into_iter().chain(inner).filter(launchable);
-        let by_symbol = all.filter_map(|op| Some((module.symbol_name(op)?.to_owned(), op))).collect();
+        let by_symbol =
+            all.filter_map(|op| Some((module.symbol_name(op)?.to_owned(), op))).collect();
         Self { module, by_symbol }
     }
 
@@ -75,7 +82,10 @@ impl Library {
             let (inputs, results) = view.signature(module).as_type(ctx)?.as_function(ctx)?;
             let modes = rule.modes(inputs.len());
             let types = inputs.iter().chain(results).zip(modes);
-            (types.map(|(ty, mode)| parameter(module, *ty, mode)).collect::<Option<_>>()?, Some(rule))
+            (
+                types.map(|(ty, mode)| parameter(module, *ty, mode)).collect::<Option<_>>()?,
+                Some(rule),
+            )
         } else {
             let (inputs, results) = func::Func(op).signature(module);
             let reads = inputs.iter().map(|ty| parameter(module, *ty, Mode::Read));
@@ -134,14 +144,17 @@ impl Evaluator {
         }
         let tensors = inputs.into_iter().zip(&wanted).enumerate().map(|(i, (data, parameter))| {
             let tensor = flat(data);
-            let fits = tensor.len() == parameter.elems && tensor.element_type() == parameter.element;
+            let fits =
+                tensor.len() == parameter.elems && tensor.element_type() == parameter.element;
             fits.then_some(tensor).ok_or_else(|| {
                 format!("buffer {i} must be {} x {}", parameter.elems, parameter.element)
             })
         });
         let tensors = tensors.collect::<Result<Vec<Tensor>, String>>()?;
         let results = match &self.builtin {
-            Some(rule) => rule.run(tensors, scalars, &self.parameters).map_err(|e| e.to_string())?,
+            Some(rule) => {
+                rule.run(tensors, scalars, &self.parameters).map_err(|e| e.to_string())?
+            }
             None => self.function(tensors)?,
         };
         Ok(results.into_iter().map(|tensor| tensor.data).collect())
@@ -152,7 +165,9 @@ impl Evaluator {
         let (inputs, _) = func::Func(self.op).signature(module);
         let shaped = flat.into_iter().zip(inputs).map(|(tensor, ty)| {
             let shape = ty.as_tensor(module.ctx()).map_or(&[][..], |(shape, _)| shape);
-            tensor.reshape(shape.iter().map(|&n| n as usize).collect::<Vec<_>>()).map_err(|e| e.to_string())
+            tensor
+                .reshape(shape.iter().map(|&n| n as usize).collect::<Vec<_>>())
+                .map_err(|e| e.to_string())
         });
         let shaped = shaped.collect::<Result<Vec<Tensor>, String>>()?;
         let parameters = Interpreter::new(module).run(self.op, &shaped, &|name| {

@@ -29,7 +29,8 @@ pub(super) fn flops(module: &Module, op: Op) -> u64 {
         nn::LayerNormDw::NAME | nn::RmsNormDw::NAME => 9 * elems(first()),
         // Two products forward, five backward, over the half of the scores that causality leaves.
         name @ (nn::Attention::NAME | nn::AttentionDx::NAME) => {
-            let heads = module.attr_by(op, "heads").and_then(|h| h.as_int(module.ctx())).unwrap_or(1);
+            let heads =
+                module.attr_by(op, "heads").and_then(|h| h.as_int(module.ctx())).unwrap_or(1);
             let heads = u64::try_from(heads).unwrap_or(1).max(1);
             let (sequence, head) = (size(first(), 1), size(first(), 0) / heads);
             let scores = size(first(), 2) * heads * sequence * (sequence + 1) / 2;

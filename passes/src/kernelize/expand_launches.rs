@@ -13,7 +13,10 @@
 
 use piper_dialects::{device, func, kernel};
 use piper_ir::pass::PassFailed;
-use piper_ir::{Attr, Context, Loc, Module, Name, OPERAND_SEGMENTS, Op, OpState, Reporter, Type, TypeData, Value};
+use piper_ir::{
+    Attr, Context, Loc, Module, Name, OPERAND_SEGMENTS, Op, OpState, Reporter, Type, TypeData,
+    Value,
+};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A buffer of a launch.
@@ -49,8 +52,11 @@ struct Recipe {
 /// A function with an operation that is no launch; it is reported at the operation.
 pub fn expand_launches(module: &mut Module, reporter: &mut Reporter<'_>) -> Result<(), PassFailed> {
     let before = reporter.error_count();
-    let plans: Vec<Op> =
-        module.top_level().into_iter().filter(|op| device::Plan::cast(module, *op).is_some()).collect();
+    let plans: Vec<Op> = module
+        .top_level()
+        .into_iter()
+        .filter(|op| device::Plan::cast(module, *op).is_some())
+        .collect();
     let mut recipes: FxHashMap<Op, Option<Recipe>> = FxHashMap::default();
     for plan in plans {
         let Some(block) = module.only_block(plan) else { continue };
@@ -58,7 +64,9 @@ pub fn expand_launches(module: &mut Module, reporter: &mut Reporter<'_>) -> Resu
             module.ops(block).filter(|op| device::Program::cast(module, *op).is_some()).collect();
         let mut symbols: FxHashMap<Name, Op> = FxHashMap::default();
         for table in [module.body(), block] {
-            let named = module.ops(table).filter_map(|op| Some((module.ctx().name(module.symbol_name(op)?), op)));
+            let named = module
+                .ops(table)
+                .filter_map(|op| Some((module.ctx().name(module.symbol_name(op)?), op)));
             symbols.extend(named.collect::<Vec<_>>());
         }
         for program in programs {
@@ -76,7 +84,9 @@ fn expand_program(
     reporter: &mut Reporter<'_>,
 ) {
     let Some(block) = module.only_block(program) else { return };
-    let Some(first) = module.ops(block).find(|op| device::is_instruction(module, *op)) else { return };
+    let Some(first) = module.ops(block).find(|op| device::is_instruction(module, *op)) else {
+        return;
+    };
     let launches: Vec<Op> =
         module.ops(block).filter(|op| device::Launch::cast(module, *op).is_some()).collect();
     // Buffers stand before the first instruction; if that is itself expanded, before what it becomes.
@@ -84,7 +94,8 @@ fn expand_program(
     for launch in launches {
         let callee = device::Launch(launch).callee(module).as_symbol(module.ctx());
         let Some(&target) = callee.and_then(|name| symbols.get(&name)) else { continue };
-        let recipe = recipes.entry(target).or_insert_with(|| recipe(module, target, symbols, reporter));
+        let recipe =
+            recipes.entry(target).or_insert_with(|| recipe(module, target, symbols, reporter));
         if let Some(recipe) = recipe.clone() {
             expand(module, launch, anchor, &recipe);
         }
@@ -130,9 +141,13 @@ fn chunk(module: &Module, target: Op, reporter: &mut Reporter<'_>) -> Option<Rec
     }
     for op in module.ops(block).filter(|op| *op != end.0) {
         if kernel::Launch::cast(module, op).is_none() {
-            let (name, chunk) = (module.name_text(op), module.symbol_name(target).unwrap_or_default());
+            let (name, chunk) =
+                (module.name_text(op), module.symbol_name(target).unwrap_or_default());
             reporter
-                .error(module.op_loc(op), format!("'{name}' is no kernel, but a device program launches '@{chunk}'"))
+                .error(
+                    module.op_loc(op),
+                    format!("'{name}' is no kernel, but a device program launches '@{chunk}'"),
+                )
                 .note(module.op_loc(target), "the chunk begins here");
             return None;
         }
@@ -142,7 +157,9 @@ fn chunk(module: &Module, target: Op, reporter: &mut Reporter<'_>) -> Option<Rec
             let ty = module.ty(value);
             let (elems, element) = (ty.num_elements(ctx)?, ty.as_tensor(ctx)?.1);
             places.entry(value).or_insert_with(|| {
-                let name = module.value_name(value).map_or_else(|| label.clone(), |n| n.text(ctx).to_owned());
+                let name = module
+                    .value_name(value)
+                    .map_or_else(|| label.clone(), |n| n.text(ctx).to_owned());
                 recipe.temporaries.push((flat(ctx, elems as i64, element), name));
                 Place::Temporary(recipe.temporaries.len() - 1)
             });
@@ -162,12 +179,17 @@ fn chunk(module: &Module, target: Op, reporter: &mut Reporter<'_>) -> Option<Rec
 }
 
 /// Squares are summed tensor by tensor, then their sums in the same order; of no tensor the sum is zero.
-fn sum_of_squares(module: &mut Module, target: Op, symbols: &mut FxHashMap<Name, Op>) -> Option<Recipe> {
+fn sum_of_squares(
+    module: &mut Module,
+    target: Op,
+    symbols: &mut FxHashMap<Name, Op>,
+) -> Option<Recipe> {
     let ctx = module.ctx_arc();
     let (view, loc) = (device::Kernel(target), module.op_loc(target));
     let (inputs, results) = view.signature(module).as_type(&ctx)?.as_function(&ctx)?;
     let (inputs, result) = (inputs.to_vec(), *results.first()?);
-    let is_squares = view.kernel(module).as_str(&ctx) == Some(device::BuiltinKernel::SumSquares.name());
+    let is_squares =
+        view.kernel(module).as_str(&ctx) == Some(device::BuiltinKernel::SumSquares.name());
     if !is_squares || inputs.len() == 1 {
         return None;
     }
@@ -177,13 +199,15 @@ fn sum_of_squares(module: &mut Module, target: Op, symbols: &mut FxHashMap<Name,
     }
     let mut recipe = Recipe::default();
     for (i, &input) in inputs.iter().enumerate() {
-        let (callee, label) = builtin(module, target, device::BuiltinKernel::SumSquares, &[input], result, symbols);
+        let (callee, label) =
+            builtin(module, target, device::BuiltinKernel::SumSquares, &[input], result, symbols);
         recipe.temporaries.push((result, format!("{label}.{i}")));
         let (reads, writes) = (vec![Place::Argument(i)], vec![Place::Temporary(i)]);
         recipe.steps.push(Step::Launch { callee, label, reads, writes, loc });
     }
     let parts = vec![result; inputs.len()];
-    let (callee, label) = builtin(module, target, device::BuiltinKernel::Sum, &parts, result, symbols);
+    let (callee, label) =
+        builtin(module, target, device::BuiltinKernel::Sum, &parts, result, symbols);
     let reads = (0..inputs.len()).map(Place::Temporary).collect();
     recipe.steps.push(Step::Launch { callee, label, reads, writes: vec![to], loc });
     Some(recipe)
@@ -243,24 +267,25 @@ fn expand(module: &mut Module, launch: Op, anchor: Op, recipe: &Recipe) {
     let prefix = name.clone().unwrap_or(callee);
     let discardable: Vec<(Name, Attr)> = module.discardable(launch).collect();
     let mut taken = FxHashSet::default();
-    let temporaries: Vec<Value> = recipe
-        .temporaries
-        .iter()
-        .map(|(ty, label)| {
-            let own = std::iter::once(label.clone())
-                .chain((1..).map(|i| format!("{label}_{i}")))
-                .find(|own| taken.insert(own.clone()))
-                .expect("names do not run out");
-            let state = OpState::new(ctx.op_name(device::Buffer::NAME), loc)
-                .results([*ty])
-                .attr(&ctx, "name", ctx.str_attr(&format!("{prefix}.{own}")));
-            let op = module.create(state);
-            module.insert_before(anchor, op);
-            let buffer = module.result(op, 0);
-            module.set_value_name(buffer, ctx.name(&format!("{prefix}.{own}")));
-            buffer
-        })
-        .collect();
+    let temporaries: Vec<Value> =
+        recipe
+            .temporaries
+            .iter()
+            .map(|(ty, label)| {
+                let own = std::iter::once(label.clone())
+                    .chain((1..).map(|i| format!("{label}_{i}")))
+                    .find(|own| taken.insert(own.clone()))
+                    .expect("names do not run out");
+                let state = OpState::new(ctx.op_name(device::Buffer::NAME), loc)
+                    .results([*ty])
+                    .attr(&ctx, "name", ctx.str_attr(&format!("{prefix}.{own}")));
+                let op = module.create(state);
+                module.insert_before(anchor, op);
+                let buffer = module.result(op, 0);
+                module.set_value_name(buffer, ctx.name(&format!("{prefix}.{own}")));
+                buffer
+            })
+            .collect();
     let buffer = |place: &Place| match *place {
         Place::Argument(i) => arguments[i],
         Place::Result(i) => results[i],
@@ -275,7 +300,11 @@ fn expand(module: &mut Module, launch: Op, anchor: Op, recipe: &Recipe) {
                     .operands(operands)
                     .attr(&ctx, "callee", *callee)
                     .attr(&ctx, OPERAND_SEGMENTS, ctx.i32_array_attr(&segments))
-                    .attr_if(&ctx, "name", name.as_ref().map(|n| ctx.str_attr(&format!("{n}.{label}"))))
+                    .attr_if(
+                        &ctx,
+                        "name",
+                        name.as_ref().map(|n| ctx.str_attr(&format!("{n}.{label}"))),
+                    )
             }
             Step::Copy { from, to, loc } => OpState::new(ctx.op_name(device::Copy::NAME), *loc)
                 .operands([buffer(from), buffer(to)])

@@ -116,7 +116,8 @@ impl Fusion<'_> {
     /// Groups whose values a group uses directly.
     fn sources(&self, group: usize) -> Vec<usize> {
         let operands = self.groups[group].ops.iter().flat_map(|op| self.module.operands(*op));
-        let mut sources: Vec<usize> = operands.filter_map(|v| self.maker(v)).filter(|s| *s != group).collect();
+        let mut sources: Vec<usize> =
+            operands.filter_map(|v| self.maker(v)).filter(|s| *s != group).collect();
         sources.sort_unstable();
         sources.dedup();
         sources
@@ -142,16 +143,15 @@ impl Fusion<'_> {
 
     fn join(&mut self, op: Op) {
         let space = self.module.ty(self.module.result(op, 0));
-        let mut makers: Vec<usize> = self.module.operands(op).filter_map(|v| self.maker(v)).collect();
+        let mut makers: Vec<usize> =
+            self.module.operands(op).filter_map(|v| self.maker(v)).collect();
         makers.sort_unstable_by_key(|group| Reverse(*group));
         makers.dedup();
         let fits = |group: &usize| self.groups[*group].space == Some(space);
         // The latest maker first: it is the least likely to be needed by the others.
-        let target = makers
-            .iter()
-            .copied()
-            .filter(fits)
-            .find(|target| makers.iter().all(|other| other == target || !self.needs(*other, *target)));
+        let target = makers.iter().copied().filter(fits).find(|target| {
+            makers.iter().all(|other| other == target || !self.needs(*other, *target))
+        });
         let Some(target) = target else {
             return self.start(op, Some("map"), true);
         };
@@ -159,7 +159,8 @@ impl Fusion<'_> {
         self.groups[target].ops.push(op);
         self.groups[target].span.1 = self.position[&op];
         for other in makers.into_iter().filter(|other| *other != target) {
-            let alike = self.groups[other].kind == Some("map") && self.groups[other].space == Some(space);
+            let alike =
+                self.groups[other].kind == Some("map") && self.groups[other].space == Some(space);
             let between = |group: &usize| *group != other && self.needs(*group, other);
             if alike && !self.sources(target).iter().any(between) {
                 let moved = std::mem::take(&mut self.groups[other].ops);
@@ -210,7 +211,8 @@ impl Fusion<'_> {
         let mut ready = BinaryHeap::new();
         for group in live {
             let (arguments, _) = boundary(self.module, &self.groups[group]);
-            let mut sources: Vec<usize> = arguments.into_iter().filter_map(|v| self.maker(v)).collect();
+            let mut sources: Vec<usize> =
+                arguments.into_iter().filter_map(|v| self.maker(v)).collect();
             sources.sort_unstable();
             sources.dedup();
             waits[group] = sources.len();

@@ -37,7 +37,7 @@ mod tidy;
 
 pub use expand_launches::expand_launches;
 
-use piper_dialects::{dag, device, func};
+use piper_dialects::{dag, device, func, kernel};
 use piper_ir::pass::{PassContext, PassFailed, PassInfo, PassResult};
 use piper_ir::{Module, Op, Reporter};
 use rustc_hash::FxHashSet;
@@ -77,7 +77,9 @@ fn chunk_bodies(module: &Module) -> Vec<Op> {
         }
     }
     let wanted = |op: &Op| {
-        let Some(block) = func::Func::cast(module, *op).and_then(|f| f.block(module)) else { return false };
+        let Some(block) = func::Func::cast(module, *op).and_then(|f| f.block(module)) else {
+            return false;
+        };
         let name = module.symbol_name(*op).map(|name| ctx.name(name));
         let flat = module.ops(block).all(|inner| module.regions(inner).is_empty());
         flat && (is_model || name.is_some_and(|name| called.contains(&name)))
@@ -97,12 +99,17 @@ pub fn passes() -> Vec<PassInfo> {
             "Input: functions of `nn` operations, and device programs that launch them. Output: `kernel.func`s, equal ones \
              once; launches of these with buffers for what they pass on. Elementwise operations are fused, with a matrix \
              product as its epilogue where they follow one. Runs before `memory-plan`.",
-        ),
+        )
+        .after(&["build-dag"])
+        .done_when(|module| {
+            module.top_level().into_iter().any(|op| kernel::Func::cast(module, op).is_some())
+        }),
         PassInfo::from_fn("print-kernels", "A table of the kernels: launches, operations, bytes, intensity", |cx| {
             let text = table::of(cx.module);
             cx.reporter.remark(cx.module.op_loc(cx.op), text);
             Ok(())
         })
-        .describe("Input: a module after `kernelize`. Reports the table as a remark and changes nothing."),
+        .describe("Input: a module after `kernelize`. Reports the table as a remark and changes nothing.")
+        .after(&["kernelize"]),
     ]
 }

@@ -4,8 +4,8 @@ use piper_dialects::{func, kernel, nn};
 use piper_ir::{Builder, Module, Name, Op, OpState, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::groups::Group;
 use super::cost;
+use super::groups::Group;
 
 /// The kernels made so far.
 pub(super) struct Kernels {
@@ -34,7 +34,8 @@ impl Kernels {
         let Some(end) = func::Func(function).terminator(module) else { return };
         let ctx = module.ctx_arc();
         let mut map: FxHashMap<Value, Value> = FxHashMap::default();
-        let body: Vec<Op> = func::Func(function).block(module).map_or(Vec::new(), |b| module.ops(b).collect());
+        let body: Vec<Op> =
+            func::Func(function).block(module).map_or(Vec::new(), |b| module.ops(b).collect());
         let mut replaced: FxHashSet<Op> = FxHashSet::default();
         for group in groups {
             if group.kind.is_none() {
@@ -47,10 +48,11 @@ impl Kernels {
             let (arguments, results) = boundary(module, group);
             let symbol = self.kernel(module, function, group, &arguments, &results);
             let types: Vec<_> = results.iter().map(|v| module.ty(*v)).collect();
-            let state = OpState::new(ctx.op_name(kernel::Launch::NAME), module.op_loc(group.ops[0]))
-                .operands(remap(&map, arguments.iter().copied()))
-                .results(types)
-                .attr(&ctx, "callee", ctx.symbol_attr_of(symbol));
+            let state =
+                OpState::new(ctx.op_name(kernel::Launch::NAME), module.op_loc(group.ops[0]))
+                    .operands(remap(&map, arguments.iter().copied()))
+                    .results(types)
+                    .attr(&ctx, "callee", ctx.symbol_attr_of(symbol));
             let launch = module.create(state);
             module.insert_before(end.0, launch);
             for (&old, new) in results.iter().zip(module.results(launch)) {
@@ -119,7 +121,8 @@ fn own_operands(module: &Module, op: Op) -> Vec<Value> {
 /// The values a kernel takes and gives. What is not elementwise takes its own operands, each in its place; the elementwise
 /// operations after it take every further value once.
 pub(super) fn boundary(module: &Module, group: &Group) -> (Vec<Value>, Vec<Value>) {
-    let is_inside = |value: Value| module.defining_op(value).is_some_and(|op| group.ops.contains(&op));
+    let is_inside =
+        |value: Value| module.defining_op(value).is_some_and(|op| group.ops.contains(&op));
     let has_heart = group.kind != Some("map");
     let mut arguments = if has_heart { own_operands(module, group.ops[0]) } else { Vec::new() };
     let own = arguments.len();
@@ -134,7 +137,8 @@ pub(super) fn boundary(module: &Module, group: &Group) -> (Vec<Value>, Vec<Value
     let is_whole = !matches!(group.kind, Some("map" | "gemm"));
     let is_alone = group.ops.len() == 1;
     let leaves = |value: &Value| {
-        let is_repeated = !is_alone && nn::Constant::cast(module, module.defining_op(*value).expect("a result")).is_some();
+        let is_repeated = !is_alone
+            && nn::Constant::cast(module, module.defining_op(*value).expect("a result")).is_some();
         is_whole || !is_repeated && module.uses(*value).any(|used| !group.ops.contains(&used.op))
     };
     let results = group.ops.iter().flat_map(|op| module.results(*op)).filter(leaves).collect();
@@ -195,10 +199,19 @@ fn encode(module: &Module, group: &Group, arguments: &[Value], results: &[Value]
 }
 
 /// Makes a `kernel.func` before the function that launches it first.
-fn define(module: &mut Module, function: Op, group: &Group, name: &str, arguments: &[Value], results: &[Value]) {
+fn define(
+    module: &mut Module,
+    function: Op,
+    group: &Group,
+    name: &str,
+    arguments: &[Value],
+    results: &[Value],
+) {
     let ctx = module.ctx_arc();
     let numbers = Numbers::new(module, group, arguments);
-    let types = |module: &Module, values: &[Value]| values.iter().map(|v| module.ty(*v)).collect::<Vec<_>>();
+    let types = |module: &Module, values: &[Value]| {
+        values.iter().map(|v| module.ty(*v)).collect::<Vec<_>>()
+    };
     let ty = ctx.function(&types(module, arguments), &types(module, results));
     let flops: u64 = group.ops.iter().map(|op| cost::flops(module, *op)).sum();
     let bytes = cost::bytes(module, &group.ops, arguments, results);

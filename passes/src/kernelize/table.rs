@@ -52,7 +52,8 @@ pub fn of(module: &Module) -> String {
 
 fn row(name: &str, launches: u64, cost: Option<(u64, u64)>, fused: String) -> [String; 6] {
     let cell = |value: Option<u64>| value.map_or("-".to_owned(), |v| v.to_string());
-    let intensity = cost.filter(|(_, bytes)| *bytes > 0).map(|(flops, bytes)| flops as f64 / bytes as f64);
+    let intensity =
+        cost.filter(|(_, bytes)| *bytes > 0).map(|(flops, bytes)| flops as f64 / bytes as f64);
     [
         name.to_owned(),
         launches.to_string(),
@@ -72,7 +73,8 @@ fn fused(module: &Module, op: Op) -> String {
 
 /// Columns of equal width; numbers to the right.
 fn render(rows: &[[String; 6]]) -> String {
-    let widths: [usize; 6] = std::array::from_fn(|c| rows.iter().map(|r| r[c].len()).max().unwrap_or(0));
+    let widths: [usize; 6] =
+        std::array::from_fn(|c| rows.iter().map(|r| r[c].len()).max().unwrap_or(0));
     let mut text = String::new();
     for row in rows {
         let mut line = format!("{:<1$}", row[0], widths[0]);

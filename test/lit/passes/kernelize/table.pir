@@ -11,3 +11,10 @@ func.func @twice(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> tensor<4x8xf32> {
   %y = nn.gelu %k : tensor<4x8xf32>
   func.return %y : tensor<4x8xf32>
 }
+
+// On a file of the strategy level: the kernels of its chunks.
+// RUN: piper-opt --pass print-kernels %examples/gpt.pir 2>&1 | FileCheck %s --check-prefix=GPT
+// GPT: kernel{{ +}}launches{{ +}}flops
+// GPT-DAG: attention0{{ .*}}attention
+// GPT-DAG: gemm{{[0-9]+ .*}}linear gelu
+// GPT: total
