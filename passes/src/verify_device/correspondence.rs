@@ -259,12 +259,21 @@ impl Checker<'_> {
     fn makers(&self, value: Value, out: &mut Vec<u32>) {
         let Some(def) = self.module.defining_op(value) else { return };
         match self.module.name_text(def) {
-            "dag.join" | "dag.project" | "dag.gradient" => {
+            // A join takes one value on each slice, on this one its own.
+            "dag.join" => self.module.operands(def).filter(|v| self.is_here(*v)).for_each(|v| self.makers(v, out)),
+            "dag.project" | "dag.gradient" => {
                 self.module.operands(def).for_each(|v| self.makers(v, out));
             }
             "dag.input" | "dag.parameter" | "dag.state" => {}
             _ => out.extend(self.index.get(&def)),
         }
+    }
+
+    /// Whether a value lives on this program's devices.
+    fn is_here(&self, value: Value) -> bool {
+        let Some(dist) = Dist::of(self.module.ctx(), self.module.ty(value)) else { return true };
+        let Home::Slice(slice) = dist.home else { return true };
+        slice.iter().all(|(axis, at)| self.here.iter().all(|(known, here)| known != axis || here == at))
     }
 
     /// The clock of each instruction's stream right after it.
