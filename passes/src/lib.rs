@@ -20,6 +20,7 @@ pub mod lower_to_device;
 pub mod memory_plan;
 pub mod nodes;
 pub mod order;
+mod outline;
 pub mod place;
 pub mod split;
 pub mod split_backward;

@@ -7,11 +7,12 @@
 use piper_dialects::dag::{AxisSizes, Compute, Dist};
 use piper_dialects::func;
 use piper_ir::pass::PassFailed;
-use piper_ir::{Attr, Builder, Module, Op, OpState, Reporter, Value};
+use piper_ir::{Attr, Builder, Module, Op, Reporter, Value};
 use piper_schedule::text::filter::Filter;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::nodes::{compute_nodes, node_tag, node_tags_match};
+use crate::outline::Body;
 
 /// Splits the backward nodes that `filter` selects. Returns how many.
 ///
@@ -110,8 +111,16 @@ fn cut(module: &mut Module, body: Op) -> Halves {
     let (input_args, weight_args) = (used(module, &input_ops), used(module, &weight_ops));
     let input_outputs: Vec<Value> = input_results.iter().map(|&i| returned[i]).chain(residuals.iter().copied()).collect();
     let weight_outputs: Vec<Value> = weight_results.iter().map(|&i| returned[i]).collect();
-    let input = outline(module, body, &format!("{name}.i"), &input_ops, &pick(&arguments, &input_args), &[], &input_outputs);
-    let weight_body = outline(module, body, &format!("{name}.w"), &weight_ops, &pick(&arguments, &weight_args), &residuals, &weight_outputs);
+    let along = crate::batching::along(module, body, &mut Reporter::new(&ctx)).unwrap_or_default();
+    let mut half = |suffix: &str, ops: &[Op], inputs: &[Value], outputs: &[Value]| {
+        let name = format!("{name}.{suffix}");
+        let half = Body { name: &name, ops, inputs, outputs, along: &along, dropped: &["pass"] };
+        half.outline(Builder::after(module, body), &[]);
+        ctx.symbol_attr(&name)
+    };
+    let input = half("i", &input_ops, &pick(&arguments, &input_args), &input_outputs);
+    let weight_inputs = [pick(&arguments, &weight_args), residuals.clone()].concat();
+    let weight_body = half("w", &weight_ops, &weight_inputs, &weight_outputs);
     let first_residual = input_results.len();
     Halves::Cut {
         input: Half { callee: input, arguments: input_args, residuals: Vec::new(), results: input_results, extra_results: residuals.len() },
@@ -127,49 +136,6 @@ fn cut(module: &mut Module, body: Op) -> Halves {
 
 fn pick(values: &[Value], which: &[usize]) -> Vec<Value> {
     which.iter().map(|&i| values[i]).collect()
-}
-
-/// Makes a function of operations of `body`. Arguments keep their attributes; residuals get the batch dimension that is theirs.
-fn outline(module: &mut Module, body: Op, name: &str, ops: &[Op], arguments: &[Value], residuals: &[Value], outputs: &[Value]) -> Attr {
-    let ctx = module.ctx_arc();
-    let mut quiet = Reporter::new(&ctx);
-    let along = crate::batching::along(module, body, &mut quiet).unwrap_or_default();
-    let loc = module.op_loc(ops[0]);
-    let types = |module: &Module, values: &[Value]| values.iter().map(|v| module.ty(*v)).collect::<Vec<_>>();
-    let inputs = [arguments, residuals].concat();
-    let ty = ctx.function(&types(module, &inputs), &types(module, outputs));
-    let mut b = Builder::after(module, body);
-    b.set_loc(loc);
-    let state = b
-        .state("func.func")
-        .attr(&ctx, "sym_name", ctx.str_attr(name))
-        .attr(&ctx, "function_type", ctx.type_attr(ty))
-        .attr(&ctx, "sym_visibility", ctx.str_attr("private"))
-        .region();
-    let function = b.insert(state);
-    let region = module.regions(function)[0];
-    let block = module.add_block(region);
-    let mut map = FxHashMap::default();
-    for (i, &input) in inputs.iter().enumerate() {
-        let ty = module.ty(input);
-        let arg = module.add_arg(block, ty);
-        if let Some(hint) = module.value_name(input) {
-            module.set_value_name(arg, hint);
-        }
-        map.insert(input, arg);
-        if let Some(piper_dialects::nn::Along::Dim(dim)) = along.get(&input) {
-            func::set_arg_attr(module, function, i, "batch_dim", ctx.int_attr(*dim as i64));
-        }
-    }
-    let pass = ctx.name("pass");
-    for &op in ops {
-        let copy = module.clone_op(op, &mut map);
-        module.append(block, copy);
-        module.remove_attr(copy, pass);
-    }
-    let end = module.create(OpState::new(ctx.op_name("func.return"), loc).operands(outputs.iter().map(|v| map[v])));
-    module.append(block, end);
-    ctx.symbol_attr(name)
 }
 
 /// Replaces a `B` node by its halves.

@@ -1,11 +1,12 @@
 //! Chunk bodies as functions; equal bodies are one function.
 
 use piper_dialects::nn::{self, Along};
-use piper_dialects::{func, strategy};
-use piper_ir::{AttrData, Builder, Module, Name, Op, OpState, Value};
+use piper_dialects::strategy;
+use piper_ir::{AttrData, Builder, Module, Name, Op, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::chunks::{Chunk, Chunks};
+use crate::outline::Body;
 
 /// An outlined chunk: its function and the outer values that are its arguments and results.
 pub(super) struct Outlined {
@@ -46,52 +47,13 @@ impl Outliner {
     }
 
     fn emit(&self, module: &mut Module, chunk: &Chunk, name: &str, inputs: &[Value], outputs: &[Value], chunks: &Chunks) {
-        let ctx = module.ctx_arc();
-        let types = |module: &Module, values: &[Value]| values.iter().map(|v| module.ty(*v)).collect::<Vec<_>>();
-        let ty = ctx.function(&types(module, inputs), &types(module, outputs));
-        let loc = module.op_loc(chunk.ops[0]);
-        let mut b = Builder::before(module, self.func);
-        b.set_loc(loc);
-        let state = b
-            .state("func.func")
-            .attr(&ctx, "sym_name", ctx.str_attr(name))
-            .attr(&ctx, "function_type", ctx.type_attr(ty))
-            .attr(&ctx, "sym_visibility", ctx.str_attr("private"))
-            .region();
-        let function = b.insert(state);
-        let region = module.regions(function)[0];
-        let block = module.add_block(region);
-        let mut map = FxHashMap::default();
-        for (i, &input) in inputs.iter().enumerate() {
-            let ty = module.ty(input);
-            let arg = module.add_arg(block, ty);
-            if let Some(hint) = module.value_name(input) {
-                module.set_value_name(arg, hint);
-            }
-            map.insert(input, arg);
-            if let Some(Along::Dim(dim)) = chunks.along.get(&input) {
-                func::set_arg_attr(module, function, i, "batch_dim", ctx.int_attr(*dim as i64));
-            }
-        }
-        let (tags, pass) = (ctx.name(strategy::TAGS), ctx.name("pass"));
-        let by_name: FxHashMap<_, Value> = inputs.iter().map(|v| (canonical(module, *v), map[v])).collect();
-        for &op in &chunk.ops {
-            for value in module.operands(op) {
-                if let Some(&arg) = by_name.get(&canonical(module, value)) {
-                    map.insert(value, arg);
-                }
-            }
-            let copy = module.clone_op(op, &mut map);
-            module.append(block, copy);
-            module.remove_attr(copy, tags);
-            // Backward bodies keep it: `split_backward` cuts along it.
-            if chunk.forward {
-                module.remove_attr(copy, pass);
-            }
-        }
-        let results: Vec<Value> = outputs.iter().map(|v| map[v]).collect();
-        let end = module.create(OpState::new(ctx.op_name("func.return"), loc).operands(results));
-        module.append(block, end);
+        let by_name: FxHashMap<_, Value> = inputs.iter().map(|v| (canonical(module, *v), *v)).collect();
+        let operands = chunk.ops.iter().flat_map(|op| module.operands(*op));
+        let stand_ins: Vec<_> = operands.filter_map(|v| Some((v, *by_name.get(&canonical(module, v))?))).collect();
+        // Backward bodies keep `pass`: `split_backward` cuts along it.
+        let dropped: &[&str] = if chunk.forward { &[strategy::TAGS, "pass"] } else { &[strategy::TAGS] };
+        let body = Body { name, ops: &chunk.ops, inputs, outputs, along: &chunks.along, dropped };
+        body.outline(Builder::before(module, self.func), &stand_ins);
     }
 }
 
