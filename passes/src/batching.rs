@@ -31,10 +31,14 @@ pub fn along(module: &Module, func: Op, reporter: &mut Reporter<'_>) -> Result<F
             Ok(results) => along.extend(module.results(op).zip(results)),
             Err(why) => {
                 // What comes after would only repeat it.
-                reporter
-                    .error(module.op_loc(op), format!("the batch cannot be divided here: {why}"))
-                    .note(module.op_loc(func), "which dimension is the batch is said here")
-                    .hint("every input that has the batch says so, as in {role = \"data\", batch_dim = 0}");
+                let error = reporter.error(module.op_loc(op), format!("the batch cannot be divided here: {why}"));
+                if operands.contains(&Along::Sum) {
+                    error.hint("each part of the batch gives a part of the sum; only nn.add, nn.scale and what else is linear keep it one");
+                } else {
+                    error
+                        .note(module.op_loc(func), "which dimension is the batch is said here")
+                        .hint("every input that has the batch says so, as in {role = \"data\", batch_dim = 0}");
+                }
                 return Err(PassFailed);
             }
         }

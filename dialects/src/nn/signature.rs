@@ -226,7 +226,8 @@ impl Sizes<'_, '_> {
 
 /// `[..., K]`
 fn form_of(item: &Labelled) -> String {
-    format!("[{}]", item.form.join(", ").replace('*', "..."))
+    let letters = item.form.iter().map(|letter| if *letter == "*" { "..." } else { *letter });
+    format!("[{}]", letters.collect::<Vec<_>>().join(", "))
 }
 
 /// Checks shapes and element types, and returns the sizes for further checks.

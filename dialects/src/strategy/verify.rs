@@ -1,7 +1,7 @@
 //! Verifiers: what an operation may say, against the mesh its plan is on.
 
 use piper_ir::diag::did_you_mean;
-use piper_ir::{Attr, Module, Op, Reporter};
+use piper_ir::{Attr, Module, Op, Reporter, Trait};
 use piper_schedule::generate::Schedule;
 
 use super::homes::range_of;
@@ -16,8 +16,26 @@ const MOST_MICROBATCHES: i64 = 10_000;
 /// Most devices of a mesh: a slip of the keyboard must not make tables of 2^60 entries.
 const MOST_DEVICES: u64 = 1 << 24;
 
+/// Meshes and plans are found by their name, so they stand among the symbols of a module.
+fn at_top(module: &Module, op: Op, reporter: &mut Reporter<'_>) -> bool {
+    let table = module.parent_op(op).is_none_or(|p| module.has_trait(p, Trait::SymbolTable));
+    if !table {
+        let name = module.name_text(op);
+        reporter
+            .error(
+                module.op_loc(op),
+                format!("a '{name}' stands in a module, beside the functions"),
+            )
+            .hint("move it out of the braces it is in");
+    }
+    table
+}
+
 pub(super) fn mesh(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
     let (ctx, loc) = (module.ctx(), module.op_loc(op));
+    if !at_top(module, op, reporter) {
+        return;
+    }
     let view = MeshOp(op);
     let axes = view.axes(module).as_array(ctx).unwrap_or_default();
     let sizes = view.sizes(module).as_int_array(ctx).unwrap_or_default();
@@ -164,7 +182,7 @@ pub(super) fn annotate(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
         }
     }
     let last = module.only_block(op).and_then(|block| module.last_op(block));
-    if last.is_some_and(|last| !module.has_trait(last, piper_ir::Trait::Terminator)) {
+    if last.is_some_and(|last| !module.has_trait(last, Trait::Terminator)) {
         return; // reported for every kind of region
     }
     let Some(last) = last.filter(|last| YieldOp::cast(module, *last).is_some()) else {
@@ -201,6 +219,9 @@ pub(super) fn yields(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
 
 pub(super) fn plan(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
     let (ctx, loc) = (module.ctx(), module.op_loc(op));
+    if !at_top(module, op, reporter) {
+        return;
+    }
     let plan = PlanOp(op);
     resolve_mesh(module, op, plan.mesh(module), reporter);
     let name = plan.function(module).as_symbol(ctx).map_or("", |name| name.text(ctx));

@@ -452,6 +452,14 @@ fn parse_attr_of(p: &mut Parser<'_>, constraint: &AttrConstraint) -> ParseResult
         AttrConstraint::Number | AttrConstraint::Int | AttrConstraint::Float => {
             p.parse_plain_number()
         }
+        AttrConstraint::Symbol if p.at(TokenKind::BareId) => {
+            let word = p.text(p.token());
+            let failed = p.expected("a symbol name (@name)");
+            if let Some(error) = p.reporter.last_mut() {
+                error.hint(format!("did you mean @{word}?"));
+            }
+            Err(failed)
+        }
         _ => p.parse_attribute(),
     }
 }

@@ -62,6 +62,8 @@ impl<'p> Parser<'p> {
                     "file metadata ({-# ... #-})",
                     "inline the resources as dense<...> attributes",
                 )),
+                // After an error the brace may belong to a region whose beginning did not read.
+                TokenKind::RBrace if self.reporter.error_count() > 0 => Err(Failed),
                 TokenKind::RBrace => {
                     self.report_at(before, "expected an operation, found '}'")
                         .hint("no '{' is open here");

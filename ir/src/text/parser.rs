@@ -167,6 +167,14 @@ impl<'p> Parser<'p> {
         };
         let hint = match self.tok.kind {
             TokenKind::Error(super::LexError::UnterminatedString) => Some("close it with '\"'"),
+            TokenKind::Error(_) => match self.source.text[start as usize..].chars().next() {
+                Some('#') => Some("a comment begins with //"),
+                Some('\'') => Some("strings are written in double quotes"),
+                Some(';') => Some("an operation needs no mark at its end"),
+                Some('→') => Some("an arrow is written ->"),
+                Some('“' | '”' | '‘' | '’') => Some("quotes are written '\"'"),
+                _ => None,
+            },
             _ => None,
         };
         self.report_at(start, message).hint = hint.map(str::to_owned);

@@ -110,6 +110,18 @@ pub fn run(
     for target in &targets {
         let ty = target.dist.ty(&ctx);
         let place = module.op_loc(target.state);
+        let taken = rule.state.iter().find_map(|suffix| {
+            let name = ctx.str_attr(&format!("{}.{suffix}", target.name));
+            parameters.get(&name)?.first().copied()
+        });
+        if let Some(taken) = taken {
+            let message = format!("a parameter has the name of the optimizer's state of \"{}\"", target.name);
+            reporter
+                .error(module.op_loc(taken), message)
+                .note(place, format!("\"{}\" is declared here", target.name))
+                .hint("give one of the two another name");
+            return Err(PassFailed);
+        }
         let mut b = appending(module, graph, place);
         let mut inputs = vec![b.module.result(target.state, 0), target.gradient];
         let mut states = vec![inputs[0]];
