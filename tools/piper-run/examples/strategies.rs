@@ -6,6 +6,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use piper_codegen::Isolation;
 use piper_run::args::Level;
 use piper_run::compare::{Comparison, Tier};
 use piper_run::compile::{Options, compile};
@@ -29,7 +30,7 @@ fn train(model: &Gpt, strategy: &Strategy, optimizer: &str, level: Level, fixed_
     let mut ours = compile(strategy.name, &text, options)?;
     let mut single = compile("one device", &text, Options { single: true, ..options })?;
     let corpus = Corpus::of("models.rs", TEXT.as_bytes().to_vec(), 0)?;
-    let options = EngineOptions { level, gradients: true, trace: false, timeout: Duration::from_secs(120), stop: StopFlag::new() };
+    let options = EngineOptions { level, gradients: true, isolation: Isolation::Child, trace: false, timeout: Duration::from_secs(120), stop: StopFlag::new() };
     let training = Training { corpus: &corpus, steps: STEPS, learning_rate: ours.learning_rate.clone(), stop: StopFlag::new() };
     let mut engine = open(&mut ours, &options)?;
     let mut reference = open(&mut single, &options)?;

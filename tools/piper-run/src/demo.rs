@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use piper_codegen::Isolation;
 use piper_runtime::StopFlag;
 
 use crate::args::{DemoArgs, Level};
@@ -50,6 +51,7 @@ pub fn demo(args: &DemoArgs, stop: &StopFlag) -> Result<Ending, Failure> {
     let engine_options = EngineOptions {
         level,
         gradients: true,
+        isolation: Isolation::Child,
         trace: true,
         timeout: Duration::from_secs(60),
         stop: stop.clone(),

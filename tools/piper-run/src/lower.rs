@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use piper_codegen::Isolation;
 use piper_interp::kernel::{Evaluator, Library, Mode};
 use piper_interp::tensor::Data;
 use piper_ir::{Module, Reporter};
@@ -18,7 +19,8 @@ pub fn best_level() -> Level {
     if cfg!(feature = "llvm") { Level::Native } else { Level::Kernel }
 }
 
-/// The plan of a graph and the library of its kernels. The graph's module is used up.
+/// The plan of a graph and the library of its kernels. The graph's module is used up. Code generation in a child needs
+/// [`piper_codegen::child_main`] at the head of the program.
 ///
 /// # Errors
 /// Whatever the passes find; a level that this build does not have.
@@ -26,6 +28,7 @@ pub fn lower(
     compiled: &mut Compiled,
     level: Level,
     gradients: bool,
+    isolation: Isolation,
 ) -> Result<(Plan, Box<dyn KernelLibrary>), Failure> {
     if level == Level::Native && !cfg!(feature = "llvm") {
         return Err(Failure::with_hint(
@@ -36,7 +39,7 @@ pub fn lower(
     let plan = device_programs(compiled, level, gradients)?;
     let ctx = compiled.module.ctx_arc();
     if level == Level::Native {
-        return native(compiled, plan);
+        return native(compiled, plan, isolation);
     }
     let module = std::mem::replace(&mut compiled.module, Module::new(ctx));
     Ok((plan, Box::new(Interpreted(Library::new(Arc::new(module))))))
@@ -67,11 +70,11 @@ fn device_programs(compiled: &mut Compiled, level: Level, gradients: bool) -> Re
 }
 
 /// Adds machine code.
-fn native(compiled: &Compiled, mut plan: Plan) -> Result<(Plan, Box<dyn KernelLibrary>), Failure> {
-    use piper_codegen::{Isolation, OptLevel, Target, adapter};
+fn native(compiled: &Compiled, mut plan: Plan, isolation: Isolation) -> Result<(Plan, Box<dyn KernelLibrary>), Failure> {
+    use piper_codegen::{OptLevel, Target, adapter};
     let failed = |error: &dyn std::fmt::Display| Failure::new(format!("code generation failed: {error}"));
     let target = Target::host();
-    adapter::compile_plan(&compiled.module, &mut plan, &target, OptLevel::Full, Isolation::Child).map_err(|e| failed(&e))?;
+    adapter::compile_plan(&compiled.module, &mut plan, &target, OptLevel::Full, isolation).map_err(|e| failed(&e))?;
     let library = piper_runtime::NativeLibrary::of_plan(&plan).map_err(|e| failed(&e))?;
     Ok((plan, Box::new(library)))
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use piper_codegen::Isolation;
 use piper_plan::Plan;
 use piper_runtime::{MemoryUse, NativeLibrary, StopFlag};
 
@@ -34,6 +35,8 @@ pub struct EngineOptions {
     pub level: Level,
     /// Gradients are reported.
     pub gradients: bool,
+    /// Where machine code is made. A child needs [`piper_codegen::child_main`] at the head of the program.
+    pub isolation: Isolation,
     /// Steps are recorded.
     pub trace: bool,
     /// A step without progress for so long is given up.
@@ -50,7 +53,7 @@ pub fn open<'c>(compiled: &'c mut Compiled, options: &EngineOptions) -> Result<B
     if options.level == Level::Dag {
         return Ok(Box::new(DagEngine::new(compiled)?));
     }
-    let (plan, library) = lower(compiled, options.level, options.gradients)?;
+    let (plan, library) = lower(compiled, options.level, options.gradients, options.isolation)?;
     let feeds = compiled.feeds.clone();
     Ok(Box::new(PlanEngine::load(plan, feeds, &*library, runtime_options(options))?))
 }
@@ -82,6 +85,7 @@ fn engine_options(args: &RunArgs, level: Level, stop: &StopFlag) -> EngineOption
     EngineOptions {
         level,
         gradients: args.compare_single,
+        isolation: Isolation::Child,
         trace: args.trace.is_some(),
         timeout: Duration::from_secs_f64(args.devices_timeout),
         stop: stop.clone(),
@@ -158,7 +162,7 @@ fn compile_only(args: &RunArgs, compiled: &mut Compiled, level: Level) -> Result
         }
         return Ok(Ending::Done);
     }
-    let (plan, _) = lower(compiled, level, false)?;
+    let (plan, _) = lower(compiled, level, false, Isolation::Child)?;
     if let Some(path) = &args.output {
         files::write("plan", path, &plan.to_bytes())?;
         println!("wrote {}", path.display());

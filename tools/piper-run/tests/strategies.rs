@@ -3,6 +3,7 @@
 //! The small model runs here at the level of the graph, in f64. `cargo run --release --example strategies` prints the
 //! figures of the model of four layers.
 
+use piper_codegen::Isolation;
 use piper_run::Failure;
 use piper_run::args::Level;
 use piper_run::compare::{Comparison, Tier};
@@ -44,6 +45,7 @@ fn compared(
     let options = EngineOptions {
         level,
         gradients: true,
+        isolation: Isolation::InProcess,
         trace: false,
         timeout: std::time::Duration::from_secs(60),
         stop: StopFlag::new(),
