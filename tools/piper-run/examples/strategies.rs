@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use piper_codegen::Isolation;
+use piper_run::Failure;
 use piper_run::args::Level;
 use piper_run::compare::{Comparison, Tier};
 use piper_run::compile::{Options, compile};
@@ -15,14 +16,19 @@ use piper_run::lower::best_level;
 use piper_run::models::{ADAMW, Gpt, SGD, STRATEGIES, Strategy};
 use piper_run::run::{EngineOptions, open};
 use piper_run::train::{Trained, Training};
-use piper_run::Failure;
 use piper_runtime::StopFlag;
 
 const STEPS: u64 = 20;
 const TEXT: &str = include_str!("../src/models.rs");
 
 /// A strategy beside one device.
-fn train(model: &Gpt, strategy: &Strategy, optimizer: &str, level: Level, fixed_tree: bool) -> Result<Trained, Failure> {
+fn train(
+    model: &Gpt,
+    strategy: &Strategy,
+    optimizer: &str,
+    level: Level,
+    fixed_tree: bool,
+) -> Result<Trained, Failure> {
     // A stage has at least one block.
     let model = Gpt { layers: model.layers.max(strategy.stages), ..*model };
     let text = model.text(strategy, optimizer);
@@ -30,8 +36,20 @@ fn train(model: &Gpt, strategy: &Strategy, optimizer: &str, level: Level, fixed_
     let mut ours = compile(strategy.name, &text, options)?;
     let mut single = compile("one device", &text, Options { single: true, ..options })?;
     let corpus = Corpus::of("models.rs", TEXT.as_bytes().to_vec(), 0)?;
-    let options = EngineOptions { level, gradients: true, isolation: Isolation::Child, trace: false, timeout: Duration::from_secs(120), stop: StopFlag::new() };
-    let training = Training { corpus: &corpus, steps: STEPS, learning_rate: ours.learning_rate.clone(), stop: StopFlag::new() };
+    let options = EngineOptions {
+        level,
+        gradients: true,
+        isolation: Isolation::Child,
+        trace: false,
+        timeout: Duration::from_secs(120),
+        stop: StopFlag::new(),
+    };
+    let training = Training {
+        corpus: &corpus,
+        steps: STEPS,
+        learning_rate: ours.learning_rate.clone(),
+        stop: StopFlag::new(),
+    };
     let mut engine = open(&mut ours, &options)?;
     let mut reference = open(&mut single, &options)?;
     training.run(&mut *engine, Some(&mut *reference), |_| ())
@@ -39,7 +57,17 @@ fn train(model: &Gpt, strategy: &Strategy, optimizer: &str, level: Level, fixed_
 
 fn main() -> ExitCode {
     piper_codegen::child_main();
-    let model = Gpt { layers: 4, stages: 4, width: 128, heads: 4, length: 64, vocabulary: 256, batch: 16, is_f64: false, is_tied: false };
+    let model = Gpt {
+        layers: 4,
+        stages: 4,
+        width: 128,
+        heads: 4,
+        length: 64,
+        vocabulary: 256,
+        batch: 16,
+        is_f64: false,
+        is_tied: false,
+    };
     let level = best_level();
     println!("{STEPS} steps, level {}", level.text());
     println!(
@@ -58,7 +86,12 @@ fn main() -> ExitCode {
     if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn line(model: &Gpt, strategy: &Strategy, optimizer: &str, level: Level) -> Result<(bool, String), Failure> {
+fn line(
+    model: &Gpt,
+    strategy: &Strategy,
+    optimizer: &str,
+    level: Level,
+) -> Result<(bool, String), Failure> {
     let free = train(model, strategy, optimizer, level, false)?;
     let tree = train(model, strategy, optimizer, level, true)?;
     let again = train(model, strategy, optimizer, level, true)?;

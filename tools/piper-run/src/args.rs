@@ -100,5 +100,9 @@ impl Level {
 fn positive(text: &str) -> Result<f64, String> {
     let seconds: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
     // The upper bound keeps it a duration; it is three years.
-    if seconds > 0.0 && seconds < 1e8 { Ok(seconds) } else { Err("more than 0 and less than 1e8 seconds".to_owned()) }
+    if seconds > 0.0 && seconds < 1e8 {
+        Ok(seconds)
+    } else {
+        Err("more than 0 and less than 1e8 seconds".to_owned())
+    }
 }

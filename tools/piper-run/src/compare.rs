@@ -66,20 +66,35 @@ impl Tier {
 
 impl Comparison {
     /// Compares a step: what both runs gave and the parameters after it, reference second.
-    pub fn add(&mut self, number: u64, ours: &Step, theirs: &Step, parameters: (&Values, &Values), learning_rate: f64) {
+    pub fn add(
+        &mut self,
+        number: u64,
+        ours: &Step,
+        theirs: &Step,
+        parameters: (&Values, &Values),
+        learning_rate: f64,
+    ) {
         self.steps += 1;
         let loss = (ours.loss - theirs.loss).abs() / theirs.loss.abs().max(f64::MIN_POSITIVE);
         self.loss = worst(self.loss, loss);
         if ours.loss.to_bits() != theirs.loss.to_bits() {
             self.differs(number, || "the loss".to_owned());
         }
-        self.has_gradients &= !ours.gradients.is_empty() && ours.gradients.len() == theirs.gradients.len();
-        self.tensors(number, "the gradient of", (&ours.gradients, &theirs.gradients), |this, name, ours, theirs| {
-            let distance = norm(ours.iter().zip(theirs).map(|(a, b)| a - b)) / norm(theirs.iter().copied()).max(f64::MIN_POSITIVE);
-            raise(&mut this.gradient, distance, name);
-        });
+        self.has_gradients &=
+            !ours.gradients.is_empty() && ours.gradients.len() == theirs.gradients.len();
+        self.tensors(
+            number,
+            "the gradient of",
+            (&ours.gradients, &theirs.gradients),
+            |this, name, ours, theirs| {
+                let distance = norm(ours.iter().zip(theirs).map(|(a, b)| a - b))
+                    / norm(theirs.iter().copied()).max(f64::MIN_POSITIVE);
+                raise(&mut this.gradient, distance, name);
+            },
+        );
         self.tensors(number, "parameter", parameters, |this, name, ours, theirs| {
-            let rms = norm(ours.iter().zip(theirs).map(|(a, b)| a - b)) / (theirs.len().max(1) as f64).sqrt();
+            let rms = norm(ours.iter().zip(theirs).map(|(a, b)| a - b))
+                / (theirs.len().max(1) as f64).sqrt();
             raise(&mut this.parameter, rms / learning_rate, name);
         });
     }
@@ -93,7 +108,9 @@ impl Comparison {
     ) {
         for (name, reference) in theirs {
             let Some(value) = ours.get(name).filter(|v| v.len() == reference.len()) else {
-                self.differs(number, || format!("{what} \"{name}\", which only one run has in this shape,"));
+                self.differs(number, || {
+                    format!("{what} \"{name}\", which only one run has in this shape,")
+                });
                 raise(&mut self.gradient, f64::INFINITY, name);
                 continue;
             };
@@ -111,7 +128,9 @@ impl Comparison {
 
     /// Whether it is what the tier asks for. A NaN never is.
     pub fn meets(&self, tier: Tier) -> bool {
-        let within = |bound: f64, steps: f64| self.loss <= bound && self.gradient.0 <= bound && self.parameter.0 <= steps;
+        let within = |bound: f64, steps: f64| {
+            self.loss <= bound && self.gradient.0 <= bound && self.parameter.0 <= steps
+        };
         self.steps > 0
             && match tier {
                 Tier::Bitwise => self.is_bitwise,
@@ -130,13 +149,26 @@ impl Comparison {
         let _ = writeln!(out, "largest differences from one device over {} steps:", self.steps);
         let _ = writeln!(out, "  loss        {:.1e} relative", self.loss);
         match self.has_gradients {
-            true => drop(writeln!(out, "  gradients   {} by norm, before the optimizer", whose(&self.gradient))),
+            true => drop(writeln!(
+                out,
+                "  gradients   {} by norm, before the optimizer",
+                whose(&self.gradient)
+            )),
             false => drop(writeln!(out, "  gradients   not reported by this plan")),
         }
-        let _ = writeln!(out, "  parameters  {} learning rates, root mean square", whose(&self.parameter));
+        let _ = writeln!(
+            out,
+            "  parameters  {} learning rates, root mean square",
+            whose(&self.parameter)
+        );
         match &self.first_difference {
-            None => drop(writeln!(out, "  bitwise     equal: every loss, gradient and parameter of every step")),
-            Some((step, what)) => drop(writeln!(out, "  bitwise     not equal: {what} differs first, in step {step}")),
+            None => drop(writeln!(
+                out,
+                "  bitwise     equal: every loss, gradient and parameter of every step"
+            )),
+            Some((step, what)) => {
+                drop(writeln!(out, "  bitwise     not equal: {what} differs first, in step {step}"))
+            }
         }
         let verdict = if self.meets(tier) { "the same numbers" } else { "NOT the same numbers" };
         let _ = writeln!(out, "  verdict     {verdict}; held to: {}", tier.text());

@@ -20,7 +20,8 @@ use crate::{Failure, single};
 const MODEL: &str = "import-tags,inline-calls";
 /// Passes from there to a placed, ordered graph with an optimizer. Directives are expanded before the graph is built, so that
 /// what is wrong with them is said of the model's operations.
-const GRAPH: &str = "autodiff,expand-directives,build-dag,split-backward,split{A},place{A},order{A}{R},verify-dag";
+const GRAPH: &str =
+    "autodiff,expand-directives,build-dag,split-backward,split{A},place{A},order{A}{R},verify-dag";
 
 /// What to compile, and how.
 #[derive(Clone, Copy, Debug, Default)]
@@ -64,8 +65,10 @@ pub(crate) fn run_passes(
 ) -> Result<(), Failure> {
     let ctx = module.ctx_arc();
     let mut reporter = Reporter::new(&ctx);
-    let mut manager = pass_manager(registry, &format!("builtin.module({pipeline})"))
-        .map_err(|error| Failure::new(format!("this build has no such pipeline: {pipeline}: {error}")))?;
+    let mut manager =
+        pass_manager(registry, &format!("builtin.module({pipeline})")).map_err(|error| {
+            Failure::new(format!("this build has no such pipeline: {pipeline}: {error}"))
+        })?;
     let options = RunOptions { verify_each: cfg!(debug_assertions), ..RunOptions::default() };
     let done = manager.run(module, &mut reporter, &options, &mut Silent);
     fault(&ctx, sources, reporter, done.is_ok())
@@ -107,7 +110,12 @@ pub fn parse(name: &str, text: &str) -> Result<(Module, Sources), Failure> {
 ///
 /// # Errors
 /// No plan, several and none named, or none of the name.
-pub fn choose_plan(module: &mut Module, sources: &Sources, file: &str, wanted: Option<&str>) -> Result<PlanSpec, Failure> {
+pub fn choose_plan(
+    module: &mut Module,
+    sources: &Sources,
+    file: &str,
+    wanted: Option<&str>,
+) -> Result<PlanSpec, Failure> {
     let all = plans(module);
     let name = |op: &Op| module.symbol_name(*op).unwrap_or("").to_owned();
     let names: Vec<String> = all.iter().map(|op| format!("@{}", name(op))).collect();
@@ -116,7 +124,10 @@ pub fn choose_plan(module: &mut Module, sources: &Sources, file: &str, wanted: O
             let wanted = wanted.trim_start_matches('@');
             let found = all.iter().copied().find(|op| name(op) == wanted);
             found.ok_or_else(|| {
-                Failure::with_hint(format!("'{file}' has no plan @{wanted}"), format!("its plans: {}", names.join(", ")))
+                Failure::with_hint(
+                    format!("'{file}' has no plan @{wanted}"),
+                    format!("its plans: {}", names.join(", ")),
+                )
             })?
         }
         None => match all[..] {
@@ -167,19 +178,36 @@ pub fn compile(file: &str, text: &str, options: Options<'_>) -> Result<Compiled,
     let feeds = feeds(&module, &function)?;
     let accumulate = if options.fixed_tree { "{accumulate=tree}" } else { "" };
     let rest = after_the_batch(&module, &plan);
-    run_passes(&registry, &mut module, &sources, &GRAPH.replace("{A}", accumulate).replace("{R}", &rest))?;
+    run_passes(
+        &registry,
+        &mut module,
+        &sources,
+        &GRAPH.replace("{A}", accumulate).replace("{R}", &rest),
+    )?;
     let Some(&graph) = graphs(&module).first() else {
         return Err(Failure::new(format!("plan @{name} gave no graph")));
     };
     let devices = if options.single { 1 } else { plan.mesh.devices() };
     let is_f64 = module.walk(graph).any(|op| is_f64(&module, op));
-    Ok(Compiled { module, sources, graph, name, feeds, learning_rate, devices, grains, is_f64, took: start.elapsed() })
+    Ok(Compiled {
+        module,
+        sources,
+        graph,
+        name,
+        feeds,
+        learning_rate,
+        devices,
+        grains,
+        is_f64,
+        took: start.elapsed(),
+    })
 }
 
 /// The passes for what a plan has beside a division of the batch: they fail where there is nothing for them to do.
 fn after_the_batch(module: &Module, plan: &PlanSpec) -> String {
     let mut passes = String::new();
-    let directives = || PlanSpec::read(module, plan.op).map_or(Vec::new(), |plan| plan.directives).into_iter();
+    let directives =
+        || PlanSpec::read(module, plan.op).map_or(Vec::new(), |plan| plan.directives).into_iter();
     if directives().any(|d| matches!(d.kind, Kind::Replicate { .. } | Kind::Zero { .. })) {
         passes += ",replicate";
     }
@@ -208,7 +236,9 @@ fn scalar_source(rate: LearningRate) -> ScalarSource {
         LearningRate::WarmupLinear { peak, floor, warmup, total } => {
             ScalarSource::WarmupLinear { peak, floor, warmup, total }
         }
-        LearningRate::WarmupConstant { peak, warmup } => ScalarSource::WarmupConstant { peak, warmup },
+        LearningRate::WarmupConstant { peak, warmup } => {
+            ScalarSource::WarmupConstant { peak, warmup }
+        }
     }
 }
 
@@ -218,12 +248,14 @@ fn feeds(module: &Module, function: &str) -> Result<Vec<Feed>, Failure> {
     let Some(op) = module.lookup(module.root(), function) else { return Ok(Vec::new()) };
     let Some(block) = module.only_block(op) else { return Ok(Vec::new()) };
     let args = module.args(block).iter().enumerate().map(|(i, &arg)| {
-        let name = module.value_name(arg).map_or_else(|| format!("arg{i}"), |n| n.text(ctx).to_owned());
+        let name =
+            module.value_name(arg).map_or_else(|| format!("arg{i}"), |n| n.text(ctx).to_owned());
         let role = func::arg_attr(module, op, i, "role").and_then(|a| a.as_str(ctx));
         let (shape, element) = module.ty(arg).as_tensor(ctx).unwrap_or((&[], ctx.f32()));
         let shape: Vec<u64> = shape.iter().map(|&d| u64::try_from(d).unwrap_or(0)).collect();
         let mut feed = Feed::of(&name, role, &shape, element == ctx.i32())?;
-        feed.vocabulary = module.uses(arg).filter_map(|used| vocabulary(module, used.op, arg)).min();
+        feed.vocabulary =
+            module.uses(arg).filter_map(|used| vocabulary(module, used.op, arg)).min();
         Ok(feed)
     });
     args.collect()
@@ -237,8 +269,12 @@ fn vocabulary(module: &Module, op: Op, tokens: Value) -> Option<u32> {
         u32::try_from(*dim(shape)?).ok()
     };
     match module.name_text(op) {
-        nn::Embedding::NAME if module.operand(op, 0) == tokens => size(module.operand(op, 1), |s| s.first()),
-        nn::CrossEntropy::NAME if module.operand(op, 1) == tokens => size(module.operand(op, 0), |s| s.last()),
+        nn::Embedding::NAME if module.operand(op, 0) == tokens => {
+            size(module.operand(op, 1), |s| s.first())
+        }
+        nn::CrossEntropy::NAME if module.operand(op, 1) == tokens => {
+            size(module.operand(op, 0), |s| s.last())
+        }
         _ => None,
     }
 }
@@ -270,7 +306,8 @@ pub(crate) fn note_feeds(plan: &mut Plan, feeds: &[Feed]) {
 /// An input that bytes cannot fill.
 pub(crate) fn feeds_of_plan(plan: &Plan) -> Result<Vec<Feed>, Failure> {
     let feed = |input: &piper_plan::Input| {
-        let mut feed = Feed::of(&input.name, None, &input.shape, input.dtype == piper_plan::DType::I32)?;
+        let mut feed =
+            Feed::of(&input.name, None, &input.shape, input.dtype == piper_plan::DType::I32)?;
         let key = format!("vocabulary.{}", input.name);
         let note = plan.misc.notes.iter().find(|(name, _)| *name == key);
         feed.vocabulary = note.and_then(|(_, value)| value.parse().ok());

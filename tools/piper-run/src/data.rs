@@ -36,17 +36,29 @@ impl Feed {
     ///
     /// # Errors
     /// An input that bytes cannot fill.
-    pub fn of(name: &str, role: Option<&str>, shape: &[u64], is_i32: bool) -> Result<Self, Failure> {
+    pub fn of(
+        name: &str,
+        role: Option<&str>,
+        shape: &[u64],
+        is_i32: bool,
+    ) -> Result<Self, Failure> {
         let [rows, length] = match *shape {
             [rows, length] => [rows as usize, length as usize],
             _ => [0, 0],
         };
         if !is_i32 || rows == 0 || length == 0 {
             let hint = "inputs are tensor<BATCHxLENGTHxi32>; values computed from them belong into the function";
-            return Err(Failure::with_hint(format!("input '{name}' cannot be filled with the bytes of a file"), hint));
+            return Err(Failure::with_hint(
+                format!("input '{name}' cannot be filled with the bytes of a file"),
+                hint,
+            ));
         }
         let is_target = |text: &str| text.starts_with("target") || text.starts_with("label");
-        let role = if role.is_some_and(is_target) || is_target(name) { Role::Targets } else { Role::Tokens };
+        let role = if role.is_some_and(is_target) || is_target(name) {
+            Role::Targets
+        } else {
+            Role::Tokens
+        };
         Ok(Self { name: name.to_owned(), role, rows, length, vocabulary: None })
     }
 }
@@ -134,7 +146,8 @@ impl Corpus {
 
     /// Where a row's window begins.
     fn start(&self, step: u64, row: u64, length: usize) -> usize {
-        let mixed = [self.seed, step, row].into_iter().fold(0, |hash: u64, part| mixed(hash ^ part));
+        let mixed =
+            [self.seed, step, row].into_iter().fold(0, |hash: u64, part| mixed(hash ^ part));
         let windows = (self.bytes.len() - length) as u64;
         (mixed % windows) as usize
     }
@@ -196,10 +209,16 @@ mod tests {
         let feed = Feed { vocabulary: Some(128), ..feed(Role::Tokens) };
         let odd = Corpus::of("odd.txt", b"abc\ndef\xC3 and so on".to_vec(), 0).expect("bytes");
         let said = odd.check(&[feed]).expect_err("no such token").to_string();
-        assert!(said.contains("0xC3") && said.contains("line 2") && said.contains("below 128"), "{said}");
+        assert!(
+            said.contains("0xC3") && said.contains("line 2") && said.contains("below 128"),
+            "{said}"
+        );
         assert!(Corpus::of("e", vec![], 0).is_err());
         assert!(Feed::of("x", Some("data"), &[2, 3, 4], true).is_err());
         assert!(Feed::of("x", Some("data"), &[2, 3], false).is_err());
-        assert_eq!(Feed::of("y", Some("targets"), &[2, 3], true).expect("a feed").role, Role::Targets);
+        assert_eq!(
+            Feed::of("y", Some("targets"), &[2, 3], true).expect("a feed").role,
+            Role::Targets
+        );
     }
 }

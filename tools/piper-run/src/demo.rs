@@ -25,7 +25,8 @@ const STEPS_INTERPRETED: u64 = 4;
 /// # Errors
 /// Data that cannot be read; anything a run can fail with.
 pub fn demo(args: &DemoArgs, stop: &StopFlag) -> Result<Ending, Failure> {
-    let trace = args.trace.clone().unwrap_or_else(|| std::env::temp_dir().join("piper-demo-trace.json"));
+    let trace =
+        args.trace.clone().unwrap_or_else(|| std::env::temp_dir().join("piper-demo-trace.json"));
     files::check_writable("trace", &trace)?;
     let (corpus, what) = match &args.data {
         Some(path) => (Corpus::read(path, 0)?, path.display().to_string()),
@@ -34,14 +35,24 @@ pub fn demo(args: &DemoArgs, stop: &StopFlag) -> Result<Ending, Failure> {
     println!("== The strategy ({FILE}) ==\n\n{}\n", strategy_text(MODEL));
     let (plan, table) = schedule::expanded(FILE, MODEL, None, 100)?;
     println!("== What it expands to (piper-opt --pass expand-directives {FILE}) ==\n\n{plan}");
-    println!("== The schedule: time goes right, a line a pipeline rank; 0F3 is the forward of stage 0 for microbatch 3,");
-    println!("   B its backward, I and W the gradients of inputs and of weights apart ==\n\n{table}");
+    println!(
+        "== The schedule: time goes right, a line a pipeline rank; 0F3 is the forward of stage 0 for microbatch 3,"
+    );
+    println!(
+        "   B its backward, I and W the gradients of inputs and of weights apart ==\n\n{table}"
+    );
 
     let level = args.level.unwrap_or_else(best_level);
-    let steps = args.steps.unwrap_or(if level == Level::Native { STEPS } else { STEPS_INTERPRETED });
-    println!("== Training on {what} ({} bytes), and the same on one device beside it ==\n", corpus.len());
+    let steps =
+        args.steps.unwrap_or(if level == Level::Native { STEPS } else { STEPS_INTERPRETED });
+    println!(
+        "== Training on {what} ({} bytes), and the same on one device beside it ==\n",
+        corpus.len()
+    );
     if level != Level::Native {
-        println!("(this build has no LLVM, so {steps} steps are interpreted; --steps asks for more)");
+        println!(
+            "(this build has no LLVM, so {steps} steps are interpreted; --steps asks for more)"
+        );
     }
     let options = compile::Options { fixed_tree: true, ..compile::Options::default() };
     let mut ours = compile::compile(FILE, MODEL, options)?;
@@ -56,7 +67,12 @@ pub fn demo(args: &DemoArgs, stop: &StopFlag) -> Result<Ending, Failure> {
         timeout: Duration::from_secs(60),
         stop: stop.clone(),
     };
-    let training = Training { corpus: &corpus, steps, learning_rate: ours.learning_rate.clone(), stop: stop.clone() };
+    let training = Training {
+        corpus: &corpus,
+        steps,
+        learning_rate: ours.learning_rate.clone(),
+        stop: stop.clone(),
+    };
     let (tokens, tier) = (ours.tokens_per_step(), tier(&ours, true));
     let mut engine = open(&mut ours, &engine_options)?;
     let mut reference = open(&mut single, &EngineOptions { trace: false, ..engine_options })?;
@@ -101,7 +117,10 @@ fn own_text() -> Result<(Corpus, String), Failure> {
     }
     let what = format!("this repository's {} docs and sources", paths.len());
     if bytes.is_empty() {
-        return Err(Failure::with_hint("the sources this program was built from are gone", "give a text: --data FILE"));
+        return Err(Failure::with_hint(
+            "the sources this program was built from are gone",
+            "give a text: --data FILE",
+        ));
     }
     Ok((Corpus::of(what.clone(), bytes, 0)?, what))
 }
@@ -134,7 +153,11 @@ mod tests {
     #[test]
     fn the_strategy_is_shown_as_it_is_written() {
         let text = strategy_text(MODEL);
-        assert!(text.contains("strategy.mesh @cluster") && text.contains("strategy.dualpipe over \"pp\""), "{text}");
+        assert!(
+            text.contains("strategy.mesh @cluster")
+                && text.contains("strategy.dualpipe over \"pp\""),
+            "{text}"
+        );
         assert!(!text.contains("func.func"), "{text}");
     }
 }

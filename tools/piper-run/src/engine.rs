@@ -99,12 +99,16 @@ impl Engine for DagEngine<'_> {
         let number = self.steps + 1;
         let data = self.compiled.feeds.iter().map(|feed| {
             let values: Vec<i32> = corpus.fill(u64::from(number), feed).collect();
-            let tensor = Tensor::new([feed.rows, feed.length], values).map_err(|e| Failure::new(e.to_string()))?;
+            let tensor = Tensor::new([feed.rows, feed.length], values)
+                .map_err(|e| Failure::new(e.to_string()))?;
             Ok((feed.name.clone(), tensor))
         });
         let data: Tensors = data.collect::<Result<_, Failure>>()?;
         let start = Instant::now();
-        let step = self.interpreter.step(&data, &self.state, number).map_err(|e| located(self.compiled, &e))?;
+        let step = self
+            .interpreter
+            .step(&data, &self.state, number)
+            .map_err(|e| located(self.compiled, &e))?;
         let wall = start.elapsed();
         self.state = step.state;
         self.steps = number;
@@ -120,7 +124,9 @@ impl Engine for DagEngine<'_> {
             .walk(self.compiled.graph)
             .filter(|op| module.name_text(*op) == "dag.parameter")
             .filter_map(|op| module.attr_by(op, "name")?.as_str(ctx));
-        Ok(names.filter_map(|name| Some((name.to_owned(), self.state.get(name)?.to_f64()))).collect())
+        Ok(names
+            .filter_map(|name| Some((name.to_owned(), self.state.get(name)?.to_f64())))
+            .collect())
     }
 }
 
@@ -144,7 +150,8 @@ impl PlanEngine {
         library: &dyn KernelLibrary,
         options: piper_runtime::Options,
     ) -> Result<Self, Failure> {
-        let session = Session::load(plan, library, options).map_err(|error| Failure::new(error.to_string()))?;
+        let session = Session::load(plan, library, options)
+            .map_err(|error| Failure::new(error.to_string()))?;
         Ok(Self { session, feeds })
     }
 
@@ -158,7 +165,8 @@ impl Engine for PlanEngine {
     fn step(&mut self, corpus: &Corpus) -> Result<Step, StepFault> {
         let feeds = &self.feeds;
         let source = |step: u64, input: &piper_plan::Input, into: SliceMut<'_>| {
-            let feed = feeds.iter().find(|f| f.name == input.name).ok_or("no data is known for it")?;
+            let feed =
+                feeds.iter().find(|f| f.name == input.name).ok_or("no data is known for it")?;
             let SliceMut::I32(into) = into else { return Err("tokens are i32".to_owned()) };
             into.iter_mut().zip(corpus.fill(step, feed)).for_each(|(to, value)| *to = value);
             Ok(())
@@ -169,7 +177,9 @@ impl Engine for PlanEngine {
         })?;
         let loss = report.number("loss").unwrap_or(f64::NAN);
         let gradients = report.outputs.iter().filter_map(|(name, value)| match value {
-            OutputValue::Tensor(tensor) => Some((name.strip_prefix(GRADIENT)?.to_owned(), tensor.to_f64())),
+            OutputValue::Tensor(tensor) => {
+                Some((name.strip_prefix(GRADIENT)?.to_owned(), tensor.to_f64()))
+            }
             OutputValue::Number(_) => None,
         });
         Ok(Step { loss, gradients: gradients.collect(), wall: report.wall })
@@ -177,9 +187,12 @@ impl Engine for PlanEngine {
 
     fn parameters(&self) -> Result<Values, Failure> {
         let names: Vec<String> = self.session.states().map(str::to_owned).collect();
-        let is_parameter = |name: &String| !name.rsplit_once('.').is_some_and(|(of, _)| names.iter().any(|n| n == of));
+        let is_parameter = |name: &String| {
+            !name.rsplit_once('.').is_some_and(|(of, _)| names.iter().any(|n| n == of))
+        };
         let read = |name: &String| {
-            let value = self.session.state(name).map_err(|error| Failure::new(error.to_string()))?;
+            let value =
+                self.session.state(name).map_err(|error| Failure::new(error.to_string()))?;
             Ok((name.clone(), value.to_f64()))
         };
         names.iter().filter(|name| is_parameter(name)).map(read).collect()

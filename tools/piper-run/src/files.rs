@@ -30,7 +30,8 @@ pub fn read(what: &str, path: &Path) -> Result<Vec<u8>, Failure> {
 /// # Errors
 /// A path that is a folder or lies in no folder.
 pub fn check_writable(what: &str, path: &Path) -> Result<(), Failure> {
-    let failed = |why: &str| Failure::new(format!("cannot write {what} '{}': {why}", path.display()));
+    let failed =
+        |why: &str| Failure::new(format!("cannot write {what} '{}': {why}", path.display()));
     if path.is_dir() {
         return Err(failed("it is a folder"));
     }
@@ -78,7 +79,10 @@ mod tests {
         let said = |r: Result<(), Failure>| r.expect_err("refused").to_string();
         assert!(said(read("data file", &at("none")).map(drop)).contains("no such file"));
         assert!(said(read("data file", folder.path()).map(drop)).contains("it is a folder"));
-        assert!(said(write("trace", &at("no/such/trace.json"), b"x")).contains("the folder does not exist"));
+        assert!(
+            said(write("trace", &at("no/such/trace.json"), b"x"))
+                .contains("the folder does not exist")
+        );
         assert!(said(write("trace", folder.path(), b"x")).contains("it is a folder"));
         write("trace", &at("trace.json"), b"one").expect("written");
         write("trace", &at("trace.json"), b"two").expect("replaced");

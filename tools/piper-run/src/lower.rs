@@ -46,7 +46,11 @@ pub fn lower(
 }
 
 /// Lowers the graph to verified device programs.
-fn device_programs(compiled: &mut Compiled, level: Level, gradients: bool) -> Result<Plan, Failure> {
+fn device_programs(
+    compiled: &mut Compiled,
+    level: Level,
+    gradients: bool,
+) -> Result<Plan, Failure> {
     let registry = piper_passes::registry::all();
     let kernelize = if level == Level::Device { "" } else { "kernelize," };
     let pipeline = format!("lower-to-device{{probe-gradients={gradients}}},{kernelize}memory-plan");
@@ -61,20 +65,33 @@ fn device_programs(compiled: &mut Compiled, level: Level, gradients: bool) -> Re
         tokens_per_step: compiled.tokens_per_step(),
     };
     let mut reporter = Reporter::new(&ctx);
-    let emitted = verify_device::verified(module, device_plan, &mut reporter, emit, verify_device::Options::default());
+    let emitted = verify_device::verified(
+        module,
+        device_plan,
+        &mut reporter,
+        emit,
+        verify_device::Options::default(),
+    );
     fault(&ctx, &compiled.sources, reporter, emitted.is_ok())?;
-    let mut plan = emitted.map_err(|_| Failure::new("verify-device failed and did not say why"))?.plan;
+    let mut plan =
+        emitted.map_err(|_| Failure::new("verify-device failed and did not say why"))?.plan;
     plan.name.clone_from(&compiled.name);
     note_feeds(&mut plan, &compiled.feeds);
     Ok(plan)
 }
 
 /// Adds machine code.
-fn native(compiled: &Compiled, mut plan: Plan, isolation: Isolation) -> Result<(Plan, Box<dyn KernelLibrary>), Failure> {
+fn native(
+    compiled: &Compiled,
+    mut plan: Plan,
+    isolation: Isolation,
+) -> Result<(Plan, Box<dyn KernelLibrary>), Failure> {
     use piper_codegen::{OptLevel, Target, adapter};
-    let failed = |error: &dyn std::fmt::Display| Failure::new(format!("code generation failed: {error}"));
+    let failed =
+        |error: &dyn std::fmt::Display| Failure::new(format!("code generation failed: {error}"));
     let target = Target::host();
-    adapter::compile_plan(&compiled.module, &mut plan, &target, OptLevel::Full, isolation).map_err(|e| failed(&e))?;
+    adapter::compile_plan(&compiled.module, &mut plan, &target, OptLevel::Full, isolation)
+        .map_err(|e| failed(&e))?;
     let library = piper_runtime::NativeLibrary::of_plan(&plan).map_err(|e| failed(&e))?;
     Ok((plan, Box::new(library)))
 }
@@ -84,8 +101,13 @@ struct Interpreted(Library);
 
 impl KernelLibrary for Interpreted {
     fn kernel(&self, decl: &KernelDecl) -> Result<Kernel, String> {
-        let evaluator = self.0.get(&decl.symbol).ok_or_else(|| format!("nothing in the module is called @{}", decl.symbol))?;
-        Ok(Kernel::Closure(Arc::new(move |args: &mut [Arg<'_>], scalars: &[f64]| launch(&evaluator, args, scalars))))
+        let evaluator = self
+            .0
+            .get(&decl.symbol)
+            .ok_or_else(|| format!("nothing in the module is called @{}", decl.symbol))?;
+        Ok(Kernel::Closure(Arc::new(move |args: &mut [Arg<'_>], scalars: &[f64]| {
+            launch(&evaluator, args, scalars)
+        })))
     }
 }
 
@@ -118,9 +140,15 @@ fn contents(arg: &Arg<'_>) -> Result<Data, String> {
 
 fn store(arg: &mut Arg<'_>, data: &Data) -> Result<(), String> {
     match (arg, data) {
-        (Arg::Write(SliceMut::F32(to)), Data::F32(from)) if to.len() == from.len() => to.copy_from_slice(from),
-        (Arg::Write(SliceMut::F64(to)), Data::F64(from)) if to.len() == from.len() => to.copy_from_slice(from),
-        (Arg::Write(SliceMut::I32(to)), Data::I32(from)) if to.len() == from.len() => to.copy_from_slice(from),
+        (Arg::Write(SliceMut::F32(to)), Data::F32(from)) if to.len() == from.len() => {
+            to.copy_from_slice(from)
+        }
+        (Arg::Write(SliceMut::F64(to)), Data::F64(from)) if to.len() == from.len() => {
+            to.copy_from_slice(from)
+        }
+        (Arg::Write(SliceMut::I32(to)), Data::I32(from)) if to.len() == from.len() => {
+            to.copy_from_slice(from)
+        }
         _ => return Err("the interpreter's result does not fit its buffer".to_owned()),
     }
     Ok(())

@@ -38,19 +38,54 @@ pub struct Strategy {
     pub directives: &'static str,
 }
 
-const fn strategy(name: &'static str, stages: usize, mesh: &'static str, directives: &'static str) -> Strategy {
+const fn strategy(
+    name: &'static str,
+    stages: usize,
+    mesh: &'static str,
+    directives: &'static str,
+) -> Strategy {
     Strategy { name, stages, mesh, directives }
 }
 
 /// The strategies whose numbers are compared with one device's.
 pub const STRATEGIES: [Strategy; 15] = [
     strategy("one device", 4, r#""pp" = 1"#, r#"strategy.split "MB" into 8"#),
-    strategy("dp2", 4, r#""dp" = 2"#, "strategy.split \"MB\" into 4\nstrategy.replicate over \"dp\""),
-    strategy("dp4", 4, r#""dp" = 4"#, "strategy.split \"MB\" into 2\nstrategy.replicate over \"dp\""),
-    strategy("gpipe pp2", 2, r#""pp" = 2"#, r#"strategy.pipeline over "pp" stages = "PP" schedule = "gpipe" microbatches = 8"#),
-    strategy("gpipe pp4", 4, r#""pp" = 4"#, r#"strategy.pipeline over "pp" stages = "PP" schedule = "gpipe" microbatches = 8"#),
-    strategy("1f1b pp2", 2, r#""pp" = 2"#, r#"strategy.pipeline over "pp" stages = "PP" schedule = "1f1b" microbatches = 8"#),
-    strategy("1f1b pp4", 4, r#""pp" = 4"#, r#"strategy.pipeline over "pp" stages = "PP" schedule = "1f1b" microbatches = 8"#),
+    strategy(
+        "dp2",
+        4,
+        r#""dp" = 2"#,
+        "strategy.split \"MB\" into 4\nstrategy.replicate over \"dp\"",
+    ),
+    strategy(
+        "dp4",
+        4,
+        r#""dp" = 4"#,
+        "strategy.split \"MB\" into 2\nstrategy.replicate over \"dp\"",
+    ),
+    strategy(
+        "gpipe pp2",
+        2,
+        r#""pp" = 2"#,
+        r#"strategy.pipeline over "pp" stages = "PP" schedule = "gpipe" microbatches = 8"#,
+    ),
+    strategy(
+        "gpipe pp4",
+        4,
+        r#""pp" = 4"#,
+        r#"strategy.pipeline over "pp" stages = "PP" schedule = "gpipe" microbatches = 8"#,
+    ),
+    strategy(
+        "1f1b pp2",
+        2,
+        r#""pp" = 2"#,
+        r#"strategy.pipeline over "pp" stages = "PP" schedule = "1f1b" microbatches = 8"#,
+    ),
+    strategy(
+        "1f1b pp4",
+        4,
+        r#""pp" = 4"#,
+        r#"strategy.pipeline over "pp" stages = "PP" schedule = "1f1b" microbatches = 8"#,
+    ),
     strategy(
         "1f1b pp2 x dp2",
         2,
@@ -63,17 +98,37 @@ pub const STRATEGIES: [Strategy; 15] = [
         r#""pp" = 2, "dp" = 2"#,
         "strategy.pipeline over \"pp\" stages = \"PP\" schedule = \"1f1b\" microbatches = 4\nstrategy.zero over \"dp\" stage = 1 bucket = \"64KiB\"",
     ),
-    strategy("dualpipe pp2", 2, r#""pp" = 2"#, r#"strategy.dualpipe over "pp" stages = "PP" microbatches = 8"#),
-    strategy("dualpipe pp4", 4, r#""pp" = 4"#, r#"strategy.dualpipe over "pp" stages = "PP" microbatches = 8"#),
+    strategy(
+        "dualpipe pp2",
+        2,
+        r#""pp" = 2"#,
+        r#"strategy.dualpipe over "pp" stages = "PP" microbatches = 8"#,
+    ),
+    strategy(
+        "dualpipe pp4",
+        4,
+        r#""pp" = 4"#,
+        r#"strategy.dualpipe over "pp" stages = "PP" microbatches = 8"#,
+    ),
     strategy(
         "dualpipe pp4 x dp2 zero 1",
         4,
         r#""pp" = 4, "dp" = 2"#,
         "strategy.dualpipe over \"pp\" stages = \"PP\" microbatches = 8\nstrategy.zero over \"dp\" stage = 1 bucket = \"64KiB\"",
     ),
-    strategy("dualpipev pp2", 4, r#""pp" = 2"#, r#"strategy.dualpipe over "pp" stages = "PP" microbatches = 8 variant = "v""#),
+    strategy(
+        "dualpipev pp2",
+        4,
+        r#""pp" = 2"#,
+        r#"strategy.dualpipe over "pp" stages = "PP" microbatches = 8 variant = "v""#,
+    ),
     // DualPipeV holds two stages a rank.
-    strategy("dualpipev pp4", 8, r#""pp" = 4"#, r#"strategy.dualpipe over "pp" stages = "PP" microbatches = 8 variant = "v""#),
+    strategy(
+        "dualpipev pp4",
+        8,
+        r#""pp" = 4"#,
+        r#"strategy.dualpipe over "pp" stages = "PP" microbatches = 8 variant = "v""#,
+    ),
     strategy(
         "dualpipev pp2 x dp2 zero 1",
         4,
@@ -119,11 +174,16 @@ impl Gpt {
             let _ = writeln!(out, "  %s{stage} = strategy.annotate {{PP = {stage}}} {{");
             if stage == 0 {
                 let wte = self.tensor(&[v, d]);
-                let _ = writeln!(out, "    %wte = nn.parameter \"wte\" init = normal<0.0, 0.05> : {wte}");
-                let _ = writeln!(out, "    %e = nn.embedding %tokens, %wte : ({tokens}, {wte}) -> {x}");
+                let _ = writeln!(
+                    out,
+                    "    %wte = nn.parameter \"wte\" init = normal<0.0, 0.05> : {wte}"
+                );
+                let _ =
+                    writeln!(out, "    %e = nn.embedding %tokens, %wte : ({tokens}, {wte}) -> {x}");
                 value = "e".to_owned();
             }
-            for layer in stage * self.layers / self.stages..(stage + 1) * self.layers / self.stages {
+            for layer in stage * self.layers / self.stages..(stage + 1) * self.layers / self.stages
+            {
                 value = self.block(&mut out, layer, &value);
             }
             if is_last {
@@ -134,9 +194,18 @@ impl Gpt {
                 };
                 let head = self.tensor(&shape);
                 let _ = writeln!(out, "    %norm = nn.parameter \"norm\" init = ones : {row}");
-                let _ = writeln!(out, "    %head = nn.parameter \"{name}\" init = normal<0.0, 0.05> : {head}");
-                let _ = writeln!(out, "    %n = nn.rms_norm %{value}, %norm {{eps = 1.0e-5}} : ({x}, {row}) -> {x}");
-                let _ = writeln!(out, "    %logits = nn.linear %n, %head{transpose} : ({x}, {head}) -> {logits}");
+                let _ = writeln!(
+                    out,
+                    "    %head = nn.parameter \"{name}\" init = normal<0.0, 0.05> : {head}"
+                );
+                let _ = writeln!(
+                    out,
+                    "    %n = nn.rms_norm %{value}, %norm {{eps = 1.0e-5}} : ({x}, {row}) -> {x}"
+                );
+                let _ = writeln!(
+                    out,
+                    "    %logits = nn.linear %n, %head{transpose} : ({x}, {head}) -> {logits}"
+                );
                 let _ = writeln!(
                     out,
                     "    %l = nn.cross_entropy %logits, %targets {{denominator = {}}} : ({logits}, {tokens}) -> {scalar}",
@@ -157,10 +226,14 @@ impl Gpt {
         let (x, row) = (self.tensor(&[b, s, d]), self.tensor(&[d]));
         let wide = self.tensor(&[b, s, 4 * d]);
         let parameter = |out: &mut String, name: &str, init: &str, ty: &str| {
-            let _ = writeln!(out, "    %h{layer}_{name} = nn.parameter \"h{layer}.{name}\" init = {init} : {ty}");
+            let _ = writeln!(
+                out,
+                "    %h{layer}_{name} = nn.parameter \"h{layer}.{name}\" init = {init} : {ty}"
+            );
         };
         let p = |name: &str| format!("%h{layer}_{name}");
-        let (square, up, down) = (self.tensor(&[d, d]), self.tensor(&[d, 4 * d]), self.tensor(&[4 * d, d]));
+        let (square, up, down) =
+            (self.tensor(&[d, d]), self.tensor(&[d, 4 * d]), self.tensor(&[4 * d, d]));
         for (name, init, ty) in [
             ("norm1", "ones", &row),
             ("q", "normal<0.0, 0.08>", &square),
@@ -174,15 +247,39 @@ impl Gpt {
             parameter(out, name, init, ty);
         }
         let v = |name: &str| format!("%v{layer}_{name}");
-        let linear = |out: &mut String, to: &str, from: &str, w: &str, types: (&str, &str, &str)| {
-            let _ = writeln!(out, "    {} = nn.linear {from}, {} : ({}, {}) -> {}", v(to), p(w), types.0, types.1, types.2);
-        };
-        let _ = writeln!(out, "    {} = nn.rms_norm %{input}, {} {{eps = 1.0e-5}} : ({x}, {row}) -> {x}", v("n1"), p("norm1"));
+        let linear =
+            |out: &mut String, to: &str, from: &str, w: &str, types: (&str, &str, &str)| {
+                let _ = writeln!(
+                    out,
+                    "    {} = nn.linear {from}, {} : ({}, {}) -> {}",
+                    v(to),
+                    p(w),
+                    types.0,
+                    types.1,
+                    types.2
+                );
+            };
+        let _ = writeln!(
+            out,
+            "    {} = nn.rms_norm %{input}, {} {{eps = 1.0e-5}} : ({x}, {row}) -> {x}",
+            v("n1"),
+            p("norm1")
+        );
         linear(out, "q0", &v("n1"), "q", (&x, &square, &x));
         linear(out, "k0", &v("n1"), "k", (&x, &square, &x));
         linear(out, "v", &v("n1"), "v", (&x, &square, &x));
-        let _ = writeln!(out, "    {} = nn.rotary {} {{heads = {heads}, base = 10000.0}} : {x}", v("q"), v("q0"));
-        let _ = writeln!(out, "    {} = nn.rotary {} {{heads = {heads}, base = 10000.0}} : {x}", v("k"), v("k0"));
+        let _ = writeln!(
+            out,
+            "    {} = nn.rotary {} {{heads = {heads}, base = 10000.0}} : {x}",
+            v("q"),
+            v("q0")
+        );
+        let _ = writeln!(
+            out,
+            "    {} = nn.rotary {} {{heads = {heads}, base = 10000.0}} : {x}",
+            v("k"),
+            v("k0")
+        );
         let _ = writeln!(
             out,
             "    {} = nn.attention {}, {}, {} {{heads = {heads}, kv_heads = {heads}}} : ({x}, {x}, {x}) -> {x}",
@@ -193,7 +290,13 @@ impl Gpt {
         );
         linear(out, "ao", &v("a"), "o", (&x, &square, &x));
         let _ = writeln!(out, "    {} = nn.add %{input}, {} : {x}", v("h"), v("ao"));
-        let _ = writeln!(out, "    {} = nn.rms_norm {}, {} {{eps = 1.0e-5}} : ({x}, {row}) -> {x}", v("n2"), v("h"), p("norm2"));
+        let _ = writeln!(
+            out,
+            "    {} = nn.rms_norm {}, {} {{eps = 1.0e-5}} : ({x}, {row}) -> {x}",
+            v("n2"),
+            v("h"),
+            p("norm2")
+        );
         linear(out, "u", &v("n2"), "up", (&x, &up, &wide));
         let _ = writeln!(out, "    {} = nn.gelu {} : {wide}", v("g"), v("u"));
         linear(out, "d", &v("g"), "down", (&wide, &down, &x));

@@ -70,7 +70,9 @@ impl Progress {
 
 /// The losses as a line of blocks, at most `width` of them, with the first, lowest and last.
 pub fn loss_curve(losses: &[f64], width: usize) -> String {
-    let (Some(first), Some(last)) = (losses.first(), losses.last()) else { return "no steps".to_owned() };
+    let (Some(first), Some(last)) = (losses.first(), losses.last()) else {
+        return "no steps".to_owned();
+    };
     let lowest = losses.iter().copied().fold(f64::INFINITY, f64::min);
     let highest = losses.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let columns = width.clamp(1, losses.len());

@@ -49,7 +49,10 @@ pub struct EngineOptions {
 ///
 /// # Errors
 /// Whatever lowering finds; a level that this build does not have.
-pub fn open<'c>(compiled: &'c mut Compiled, options: &EngineOptions) -> Result<Box<dyn Engine + 'c>, Failure> {
+pub fn open<'c>(
+    compiled: &'c mut Compiled,
+    options: &EngineOptions,
+) -> Result<Box<dyn Engine + 'c>, Failure> {
     if options.level == Level::Dag {
         return Ok(Box::new(DagEngine::new(compiled)?));
     }
@@ -93,7 +96,8 @@ fn engine_options(args: &RunArgs, level: Level, stop: &StopFlag) -> EngineOption
 }
 
 fn run_text(args: &RunArgs, stop: &StopFlag, name: &str, text: &str) -> Result<Ending, Failure> {
-    let options = compile::Options { plan: args.plan.as_deref(), fixed_tree: args.fixed_tree, single: false };
+    let options =
+        compile::Options { plan: args.plan.as_deref(), fixed_tree: args.fixed_tree, single: false };
     let mut ours = compile(name, text, options)?;
     let level = args.level.unwrap_or_else(best_level);
     println!("{}", describe(&ours, level));
@@ -111,11 +115,17 @@ fn run_text(args: &RunArgs, stop: &StopFlag, name: &str, text: &str) -> Result<E
         false => None,
     };
     let tier = tier(&ours, args.fixed_tree);
-    let training = Training { corpus: &corpus, steps: args.steps, learning_rate: ours.learning_rate.clone(), stop: stop.clone() };
+    let training = Training {
+        corpus: &corpus,
+        steps: args.steps,
+        learning_rate: ours.learning_rate.clone(),
+        stop: stop.clone(),
+    };
     let tokens = ours.tokens_per_step();
     let mut engine = open(&mut ours, &options)?;
     let reference_options = EngineOptions { trace: false, ..options };
-    let mut reference = single.as_mut().map(|single| open(single, &reference_options)).transpose()?;
+    let mut reference =
+        single.as_mut().map(|single| open(single, &reference_options)).transpose()?;
     let mut progress = Progress::new(args.steps, tokens, args.log_every);
     let trained = training.run(&mut *engine, reference.as_deref_mut(), |loss| progress.step(loss));
     progress.finish();
@@ -151,14 +161,20 @@ pub fn describe(compiled: &Compiled, level: Level) -> String {
 }
 
 fn corpus(args: &RunArgs) -> Result<Corpus, Failure> {
-    let data = args.data.as_deref().ok_or_else(|| Failure::with_hint("there is no data to train on", "--data FILE"))?;
+    let data = args
+        .data
+        .as_deref()
+        .ok_or_else(|| Failure::with_hint("there is no data to train on", "--data FILE"))?;
     Corpus::read(data, args.seed)
 }
 
 fn compile_only(args: &RunArgs, compiled: &mut Compiled, level: Level) -> Result<Ending, Failure> {
     if level == Level::Dag {
         if args.output.is_some() {
-            return Err(Failure::with_hint("level dag has no device programs to write", "use --level native or --level device"));
+            return Err(Failure::with_hint(
+                "level dag has no device programs to write",
+                "use --level native or --level device",
+            ));
         }
         return Ok(Ending::Done);
     }
@@ -174,13 +190,18 @@ fn run_plan(args: &RunArgs, stop: &StopFlag, plan: Plan) -> Result<Ending, Failu
     let shown = args.input.display();
     if args.compare_single || args.fixed_tree || args.plan.is_some() {
         return Err(Failure::with_hint(
-            format!("'{shown}' is compiled: --compare-single, --fixed-tree and --plan need the .pir it came from"),
+            format!(
+                "'{shown}' is compiled: --compare-single, --fixed-tree and --plan need the .pir it came from"
+            ),
             "run them on the .pir file",
         ));
     }
     if let Some(level) = args.level.filter(|level| *level != Level::Native) {
         return Err(Failure::with_hint(
-            format!("'{shown}' is compiled: its kernels are machine code, and level {} interprets text", level.text()),
+            format!(
+                "'{shown}' is compiled: its kernels are machine code, and level {} interprets text",
+                level.text()
+            ),
             "run the .pir file with this level",
         ));
     }
@@ -198,12 +219,18 @@ fn run_plan(args: &RunArgs, stop: &StopFlag, plan: Plan) -> Result<Ending, Failu
     let corpus = corpus(args)?;
     let feeds = feeds_of_plan(&plan)?;
     corpus.check(&feeds)?;
-    let library = NativeLibrary::of_plan(&plan).map_err(|error| Failure::new(format!("'{shown}': {error}")))?;
+    let library = NativeLibrary::of_plan(&plan)
+        .map_err(|error| Failure::new(format!("'{shown}': {error}")))?;
     let tokens = plan.misc.tokens_per_step;
-    println!("plan @{}: {} devices, {tokens} tokens a step, level native", plan.name, plan.devices());
+    println!(
+        "plan @{}: {} devices, {tokens} tokens a step, level native",
+        plan.name,
+        plan.devices()
+    );
     let options = runtime_options(&engine_options(args, Level::Native, stop));
     let mut engine = PlanEngine::load(plan, feeds, &library, options)?;
-    let training = Training { corpus: &corpus, steps: args.steps, learning_rate: None, stop: stop.clone() };
+    let training =
+        Training { corpus: &corpus, steps: args.steps, learning_rate: None, stop: stop.clone() };
     let mut progress = Progress::new(args.steps, tokens, args.log_every);
     let trained = training.run(&mut engine, None, |loss| progress.step(loss));
     progress.finish();
@@ -211,13 +238,22 @@ fn run_plan(args: &RunArgs, stop: &StopFlag, plan: Plan) -> Result<Ending, Failu
 }
 
 /// Prints the summary and writes the trace.
-fn conclude(args: &RunArgs, engine: &dyn Engine, trained: &Trained, tokens: u64, tier: Tier) -> Result<Ending, Failure> {
+fn conclude(
+    args: &RunArgs,
+    engine: &dyn Engine,
+    trained: &Trained,
+    tokens: u64,
+    tier: Tier,
+) -> Result<Ending, Failure> {
     print!("{}", summary(trained, tokens, &engine.memory(), tier));
     if let Some(path) = &args.trace {
         match engine.trace() {
             Some(trace) => {
                 files::write("trace", path, trace.as_bytes())?;
-                println!("trace written to {} (open it at https://ui.perfetto.dev)", path.display());
+                println!(
+                    "trace written to {} (open it at https://ui.perfetto.dev)",
+                    path.display()
+                );
             }
             None => println!("no trace: level dag has no devices that run at the same time"),
         }
@@ -237,7 +273,12 @@ pub fn ending(trained: &Trained, tier: Tier) -> Ending {
 }
 
 /// Loss, speed, memory and comparison, in lines for people.
-pub fn summary(trained: &Trained, tokens: u64, memory: &[(String, MemoryUse)], tier: Tier) -> String {
+pub fn summary(
+    trained: &Trained,
+    tokens: u64,
+    memory: &[(String, MemoryUse)],
+    tier: Tier,
+) -> String {
     let mut out = String::new();
     let steps = trained.losses.len() as u64;
     if trained.is_stopped {
@@ -247,7 +288,10 @@ pub fn summary(trained: &Trained, tokens: u64, memory: &[(String, MemoryUse)], t
     let seconds = trained.wall.as_secs_f64();
     if steps > 0 && seconds > 0.0 {
         let per_step = seconds / steps as f64 * 1e3;
-        out += &format!("{steps} steps in {seconds:.2} s: {per_step:.1} ms a step, {:.0} tokens/s", (steps * tokens) as f64 / seconds);
+        out += &format!(
+            "{steps} steps in {seconds:.2} s: {per_step:.1} ms a step, {:.0} tokens/s",
+            (steps * tokens) as f64 / seconds
+        );
         let reference = trained.reference_wall.as_secs_f64();
         if reference > 0.0 {
             out += &format!("; one device {:.1} ms a step", reference / steps as f64 * 1e3);
@@ -255,10 +299,16 @@ pub fn summary(trained: &Trained, tokens: u64, memory: &[(String, MemoryUse)], t
         out.push('\n');
     }
     if !memory.is_empty() {
-        out += &format!("{:<24} {:>14} {:>14} {:>12}\n", "device", "peak planned", "peak used", "workspace");
+        out += &format!(
+            "{:<24} {:>14} {:>14} {:>12}\n",
+            "device", "peak planned", "peak used", "workspace"
+        );
     }
     for (device, memory) in memory {
-        out += &format!("{device:<24} {:>14} {:>14} {:>12}\n", memory.planned, memory.used, memory.workspace);
+        out += &format!(
+            "{device:<24} {:>14} {:>14} {:>12}\n",
+            memory.planned, memory.used, memory.workspace
+        );
     }
     if let Some(comparison) = trained.comparison.as_ref().filter(|c| c.steps > 0) {
         out += &comparison.report(tier);

@@ -20,7 +20,12 @@ pub fn rows(plan: &PlanSpec) -> Vec<(Slice, Vec<piper_schedule::Slot>)> {
 ///
 /// # Errors
 /// Whatever is wrong with the file.
-pub fn expanded(file: &str, text: &str, plan: Option<&str>, width: usize) -> Result<(String, String), Failure> {
+pub fn expanded(
+    file: &str,
+    text: &str,
+    plan: Option<&str>,
+    width: usize,
+) -> Result<(String, String), Failure> {
     let (mut module, sources) = parse(file, text)?;
     choose_plan(&mut module, &sources, file, plan)?;
     let registry = piper_passes::registry::all();

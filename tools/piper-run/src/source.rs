@@ -29,7 +29,8 @@ impl Source {
         let bytes = files::read("input", path)?;
         let shown = path.display();
         if bytes.starts_with(b"\x89PPLAN") || path.extension().is_some_and(|e| e == "pplan") {
-            let plan = Plan::from_bytes(&bytes).map_err(|error| plan_failure(&shown.to_string(), &error))?;
+            let plan = Plan::from_bytes(&bytes)
+                .map_err(|error| plan_failure(&shown.to_string(), &error))?;
             return Ok(Self::Plan(Box::new(plan)));
         }
         let name = shown.to_string();
@@ -39,7 +40,9 @@ impl Source {
                 let at = error.utf8_error().valid_up_to();
                 let byte = error.as_bytes()[at];
                 Err(Failure::with_hint(
-                    format!("'{name}' is neither .pir text nor a plan: byte 0x{byte:02X} at offset {at} is not UTF-8"),
+                    format!(
+                        "'{name}' is neither .pir text nor a plan: byte 0x{byte:02X} at offset {at} is not UTF-8"
+                    ),
                     "plans are written by piper-run --compile-only -o FILE.pplan",
                 ))
             }
@@ -49,7 +52,9 @@ impl Source {
 
 fn plan_failure(name: &str, error: &ReadError) -> Failure {
     let hint = match error {
-        ReadError::NotAPlan => "plans are written by piper-run --compile-only -o FILE.pplan; text files end in .pir",
+        ReadError::NotAPlan => {
+            "plans are written by piper-run --compile-only -o FILE.pplan; text files end in .pir"
+        }
         ReadError::Version { .. } => "compile the .pir again with this build",
         _ => "copy the file again, or compile the .pir again",
     };

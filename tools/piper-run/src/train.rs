@@ -48,7 +48,10 @@ impl Training<'_> {
         mut reference: Option<&mut (dyn Engine + 'r)>,
         mut shown: impl FnMut(f64),
     ) -> Result<Trained, Failure> {
-        let mut trained = Trained { comparison: reference.is_some().then(Comparison::default), ..Trained::default() };
+        let mut trained = Trained {
+            comparison: reference.is_some().then(Comparison::default),
+            ..Trained::default()
+        };
         for number in 1..=self.steps {
             if self.stop.is_raised() {
                 trained.is_stopped = true;
@@ -64,7 +67,9 @@ impl Training<'_> {
             };
             trained.losses.push(step.loss);
             trained.wall += step.wall;
-            if let (Some(reference), Some(comparison)) = (reference.as_deref_mut(), &mut trained.comparison) {
+            if let (Some(reference), Some(comparison)) =
+                (reference.as_deref_mut(), &mut trained.comparison)
+            {
                 let theirs = match reference.step(self.corpus) {
                     Ok(theirs) => theirs,
                     Err(StepFault::Stopped) => {

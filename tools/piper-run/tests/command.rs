@@ -38,7 +38,10 @@ impl Folder {
     }
 
     fn data(&self) -> PathBuf {
-        self.file("data.txt", "What hangs on a cluster hangs here, is detected, and is told. ".repeat(20).as_bytes())
+        self.file(
+            "data.txt",
+            "What hangs on a cluster hangs here, is detected, and is told. ".repeat(20).as_bytes(),
+        )
     }
 
     fn at(&self, name: &str) -> PathBuf {
@@ -71,10 +74,27 @@ fn a_run_tells_its_loss_its_memory_and_how_it_compares() {
     let folder = Folder::new();
     let trace = folder.at("trace.json");
     let text = done(&piper_run(&[
-        &folder.model(), &"--data", &folder.data(), &"--steps", &"3", &"--level", &"kernel", &"--compare-single",
-        &"--fixed-tree", &"--trace", &trace,
+        &folder.model(),
+        &"--data",
+        &folder.data(),
+        &"--steps",
+        &"3",
+        &"--level",
+        &"kernel",
+        &"--compare-single",
+        &"--fixed-tree",
+        &"--trace",
+        &trace,
     ]));
-    for part in ["step     1  loss", "tokens/s", "peak planned", "{pp=0}", "{pp=1}", "bitwise     equal", "the same numbers"] {
+    for part in [
+        "step     1  loss",
+        "tokens/s",
+        "peak planned",
+        "{pp=0}",
+        "{pp=1}",
+        "bitwise     equal",
+        "the same numbers",
+    ] {
         assert!(text.contains(part), "no '{part}' in\n{text}");
     }
     let trace = std::fs::read_to_string(trace).expect("a trace");
@@ -86,7 +106,16 @@ fn two_runs_have_the_same_bits_whatever_the_level() {
     let folder = Folder::new();
     let (model, data) = (folder.model(), folder.data());
     let losses = |level: &str| {
-        let text = done(&piper_run(&[&model, &"--data", &data, &"--steps", &"3", &"--level", &level, &"--fixed-tree"]));
+        let text = done(&piper_run(&[
+            &model,
+            &"--data",
+            &data,
+            &"--steps",
+            &"3",
+            &"--level",
+            &level,
+            &"--fixed-tree",
+        ]));
         text.lines().find(|l| l.starts_with("loss ")).expect("a summary").to_owned()
     };
     assert_eq!(losses("kernel"), losses("kernel"));
@@ -107,7 +136,10 @@ fn data_that_cannot_be_trained_on_is_refused() {
     let narrow = folder.file("narrow.pir", narrow.as_bytes());
     let odd = folder.file("odd.txt", "abcdefghijklmno\né".as_bytes());
     let said = refused(&[&narrow, &"--data", &odd, &"--level", &"dag"]);
-    assert!(said.contains("0xC3") && said.contains("line 2") && said.contains("values below 128"), "{said}");
+    assert!(
+        said.contains("0xC3") && said.contains("line 2") && said.contains("values below 128"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -121,7 +153,9 @@ fn plans_are_chosen_by_name() {
     assert!(said.contains("has 2 plans") && said.contains("@train, @other"), "{said}");
     let said = refused(&[&two, &"--data", &data, &"--plan", &"third"]);
     assert!(said.contains("no plan @third"), "{said}");
-    done(&piper_run(&[&two, &"--data", &data, &"--plan", &"other", &"--steps", &"1", &"--level", &"dag"]));
+    done(&piper_run(&[
+        &two, &"--data", &data, &"--plan", &"other", &"--steps", &"1", &"--level", &"dag",
+    ]));
     let none = folder.file("none.pir", b"module {\n}\n");
     assert!(refused(&[&none, &"--data", &data]).contains("no strategy.plan"));
 }
@@ -151,7 +185,10 @@ fn outputs_that_cannot_be_written_are_refused_before_anything_runs() {
     let (model, data) = (folder.model(), folder.data());
     let nowhere = folder.at("no/such/folder/x");
     let said = refused(&[&model, &"--data", &data, &"--trace", &nowhere]);
-    assert!(said.contains("cannot write trace") && said.contains("the folder does not exist"), "{said}");
+    assert!(
+        said.contains("cannot write trace") && said.contains("the folder does not exist"),
+        "{said}"
+    );
     let said = refused(&[&model, &"--compile-only", &"-o", &folder.0.path()]);
     assert!(said.contains("cannot write plan") && said.contains("it is a folder"), "{said}");
 }
@@ -177,14 +214,21 @@ fn plans_that_are_damaged_or_edited_are_refused() {
     // The first rank waits for its first gradient before it has sent what that depends on.
     let mut edited = plan.clone();
     let instrs = &mut edited.programs[0].instrs;
-    let find = |wanted: fn(&Kind) -> bool, instrs: &[piper_plan::Instr]| instrs.iter().position(|i| wanted(&i.kind));
+    let find = |wanted: fn(&Kind) -> bool, instrs: &[piper_plan::Instr]| {
+        instrs.iter().position(|i| wanted(&i.kind))
+    };
     let send = find(|k| matches!(k, Kind::Send(_)), instrs).expect("it sends");
     let recv = find(|k| matches!(k, Kind::Recv(_)), instrs).expect("it receives");
     assert!(send < recv);
     let moved = instrs.remove(recv);
     instrs.insert(send, moved);
     let said = with("edited.pplan", &edited.to_bytes());
-    assert!(said.contains("not safe to run") && said.contains("deadlock") && said.contains("train.pir:"), "{said}");
+    assert!(
+        said.contains("not safe to run")
+            && said.contains("deadlock")
+            && said.contains("train.pir:"),
+        "{said}"
+    );
 }
 
 #[cfg(unix)]
@@ -208,7 +252,8 @@ fn an_interrupt_ends_a_run_between_steps() {
         line.clear();
         assert!(out.read_line(&mut line).expect("text") > 0, "it ended without a step");
     }
-    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
+    let killed =
+        Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
     assert!(killed.success());
     let mut rest = String::new();
     out.read_to_string(&mut rest).expect("text");

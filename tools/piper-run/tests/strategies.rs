@@ -50,7 +50,12 @@ fn compared(
         timeout: std::time::Duration::from_secs(60),
         stop: StopFlag::new(),
     };
-    let training = Training { corpus: &corpus, steps: 3, learning_rate: ours.learning_rate.clone(), stop: StopFlag::new() };
+    let training = Training {
+        corpus: &corpus,
+        steps: 3,
+        learning_rate: ours.learning_rate.clone(),
+        stop: StopFlag::new(),
+    };
     let mut engine = open(&mut ours, &options)?;
     let mut reference = open(&mut single, &options)?;
     let trained = training.run(&mut *engine, Some(&mut *reference), |_| ())?;
