@@ -148,28 +148,18 @@ impl Comparison {
         };
         let _ = writeln!(out, "largest differences from one device over {} steps:", self.steps);
         let _ = writeln!(out, "  loss        {:.1e} relative", self.loss);
-        match self.has_gradients {
-            true => drop(writeln!(
-                out,
-                "  gradients   {} by norm, before the optimizer",
-                whose(&self.gradient)
-            )),
-            false => drop(writeln!(out, "  gradients   not reported by this plan")),
-        }
-        let _ = writeln!(
-            out,
-            "  parameters  {} learning rates, root mean square",
-            whose(&self.parameter)
-        );
-        match &self.first_difference {
-            None => drop(writeln!(
-                out,
-                "  bitwise     equal: every loss, gradient and parameter of every step"
-            )),
-            Some((step, what)) => {
-                drop(writeln!(out, "  bitwise     not equal: {what} differs first, in step {step}"))
-            }
-        }
+        let gradients = match self.has_gradients {
+            true => format!("{} by norm, before the optimizer", whose(&self.gradient)),
+            false => "not reported by this plan".to_owned(),
+        };
+        let _ = writeln!(out, "  gradients   {gradients}");
+        let parameters = whose(&self.parameter);
+        let _ = writeln!(out, "  parameters  {parameters} learning rates, root mean square");
+        let bits = match &self.first_difference {
+            None => "equal: every loss, gradient and parameter of every step".to_owned(),
+            Some((step, what)) => format!("not equal: {what} differs first, in step {step}"),
+        };
+        let _ = writeln!(out, "  bitwise     {bits}");
         let verdict = if self.meets(tier) { "the same numbers" } else { "NOT the same numbers" };
         let _ = writeln!(out, "  verdict     {verdict}; held to: {}", tier.text());
         out

@@ -43,7 +43,7 @@ impl Progress {
                 bar.set_position(done);
                 bar.set_message(line);
             }
-            None if done == 1 || done % self.every == 0 || done == self.steps => {
+            None if done == 1 || done.is_multiple_of(self.every) || done == self.steps => {
                 println!("step {done:>5}  {line}");
             }
             None => {}
