@@ -294,7 +294,7 @@ fn check_blocks(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
             let Some(def) = module.def(op) else { continue };
             let ends = |op| module.def(op).is_none_or(|def: &OpDef| def.has(Trait::Terminator));
             // A terminator that does not stand last is reported as such.
-            let last_is_terminator = module.last_op(block).is_some_and(|last| ends(last))
+            let last_is_terminator = module.last_op(block).is_some_and(&ends)
                 || module.ops(block).any(|op| module.def(op).is_some() && ends(op));
             if !def.has(Trait::NoTerminator) && !last_is_terminator {
                 let loc =
