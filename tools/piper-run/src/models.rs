@@ -138,7 +138,7 @@ pub const STRATEGIES: [Strategy; 15] = [
 ];
 
 /// SGD, whose steps are the gradients themselves.
-pub const SGD: &str = "strategy.optimizer sgd <lr = 0.5>";
+pub const SGD: &str = "strategy.optimizer sgd <lr = 0.1>";
 /// AdamW with everything it has.
 pub const ADAMW: &str = "strategy.optimizer adamw <lr = warmup_cosine<peak = 0.003, floor = 0.0003, warmup = 4, total = 20>, betas = [0.9, 0.95], weight_decay = 0.1, clip = 1.0>";
 

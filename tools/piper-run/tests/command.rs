@@ -170,7 +170,7 @@ fn mistakes_in_the_text_are_shown_with_their_lines() {
         ("microbatches = 8", "microbatches = 5", "do not divide the batch of 16"),
         ("over \"pp\"", "over \"qq\"", "qq"),
         ("stages = \"PP\"", "stages = \"QQ\"", "QQ"),
-        ("sgd <lr = 0.5>", "sgd <lr = 0.5", "error"),
+        ("sgd <lr = 0.1>", "sgd <lr = 0.1", "error"),
     ] {
         assert!(text.contains(from), "{from}");
         let wrong = folder.file("wrong.pir", text.replace(from, to).as_bytes());
