@@ -1,6 +1,7 @@
 //! The context: what is shared by all modules of a compilation. Interned names, types, attributes and locations, and the
 //! registered dialects. It is `Sync`: passes on different functions intern concurrently.
 
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use crate::intern::Interner;
@@ -10,7 +11,7 @@ use crate::{Attr, AttrData, Dialect, Loc, LocData, Name, OpDef, OpName, ParamDef
 /// An operation name with its definition, if registered.
 #[derive(Debug)]
 pub(crate) struct OpNameData {
-    pub(crate) name: Name,
+    pub(crate) text: Box<str>,
     pub(crate) def: Option<Arc<OpDef>>,
 }
 
@@ -20,8 +21,12 @@ pub struct Context {
     types: Interner<TypeData>,
     attrs: Interner<AttrData>,
     locs: Interner<LocData>,
-    op_names: boxcar::Vec<OpNameData>,
-    op_name_of: std::sync::RwLock<rustc_hash::FxHashMap<Name, OpName>>,
+    /// Registered operations, fixed once the context is made: they are found without a lock.
+    registered: Vec<OpNameData>,
+    registered_by_text: rustc_hash::FxHashMap<Box<str>, OpName>,
+    /// Other operation names, numbered after the registered ones.
+    unregistered: boxcar::Vec<OpNameData>,
+    unregistered_by_name: std::sync::RwLock<rustc_hash::FxHashMap<Name, OpName>>,
     dialects: Vec<Dialect>,
     type_defs: rustc_hash::FxHashMap<Name, ParamDef>,
     attr_defs: rustc_hash::FxHashMap<Name, ParamDef>,
@@ -52,6 +57,16 @@ impl std::fmt::Debug for Context {
     }
 }
 
+/// Hashes as the string attribute of this text, which so is found without being made.
+struct StrKey<'t>(&'t str);
+
+impl Hash for StrKey<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        std::mem::discriminant(&AttrData::Str(Box::default())).hash(state);
+        self.0.hash(state);
+    }
+}
+
 impl Context {
     /// A context that knows the builtin dialect and `dialects`.
     pub fn new(dialects: impl IntoIterator<Item = Dialect>) -> Self {
@@ -77,8 +92,10 @@ impl Context {
             types,
             attrs,
             locs,
-            op_names: boxcar::Vec::new(),
-            op_name_of: Default::default(),
+            registered: Vec::new(),
+            registered_by_text: Default::default(),
+            unregistered: boxcar::Vec::new(),
+            unregistered_by_name: Default::default(),
             dialects: Vec::new(),
             type_defs: Default::default(),
             attr_defs: Default::default(),
@@ -94,10 +111,10 @@ impl Context {
 
     fn register(&mut self, dialect: Dialect) {
         for def in &dialect.ops {
-            let name = self.name(&def.name);
-            let index =
-                OpName(self.op_names.push(OpNameData { name, def: Some(Arc::clone(def)) }) as u32);
-            self.op_name_of.get_mut().expect("op names").insert(name, index);
+            let name = OpName(self.registered.len() as u32);
+            let text: Box<str> = (&*def.name).into();
+            self.registered_by_text.insert(text.clone(), name);
+            self.registered.push(OpNameData { text, def: Some(Arc::clone(def)) });
         }
         for def in &dialect.types {
             self.type_defs.insert(self.name(def.name), def.clone());
@@ -139,21 +156,20 @@ impl Context {
 
     /// The operation name `text`, with its definition if its dialect registers one.
     pub fn op_name(&self, text: &str) -> OpName {
-        self.op_name_of_interned(self.name(text))
-    }
-
-    pub(crate) fn op_name_of_interned(&self, name: Name) -> OpName {
-        if let Some(&known) = self.op_name_of.read().expect("op names").get(&name) {
+        if let Some(&known) = self.registered_by_text.get(text) {
             return known;
         }
-        let mut table = self.op_name_of.write().expect("op names");
-        *table
-            .entry(name)
-            .or_insert_with(|| OpName(self.op_names.push(OpNameData { name, def: None }) as u32))
+        let name = self.name(text);
+        let mut table = self.unregistered_by_name.write().expect("op names");
+        *table.entry(name).or_insert_with(|| {
+            let at = self.unregistered.push(OpNameData { text: text.into(), def: None });
+            OpName((self.registered.len() + at) as u32)
+        })
     }
 
     pub(crate) fn op_name_data(&self, name: OpName) -> &OpNameData {
-        &self.op_names[name.index()]
+        let at = name.index();
+        self.registered.get(at).unwrap_or_else(|| &self.unregistered[at - self.registered.len()])
     }
 
     /// Interns a type.
@@ -259,7 +275,8 @@ impl Context {
 
     /// `"text"`
     pub fn str_attr(&self, text: &str) -> Attr {
-        self.attr(AttrData::Str(text.into()))
+        let known = |data: &AttrData| matches!(data, AttrData::Str(known) if **known == *text);
+        Attr(self.attrs.intern_by(&StrKey(text), known, || AttrData::Str(text.into())))
     }
 
     /// `[items]`
@@ -303,11 +320,24 @@ impl Context {
 impl OpName {
     /// The operation's full name (`nn.linear`).
     pub fn text(self, ctx: &Context) -> &str {
-        ctx.name_text(ctx.op_name_data(self).name)
+        &ctx.op_name_data(self).text
     }
 
     /// Its definition, if registered.
     pub fn def(self, ctx: &Context) -> Option<&OpDef> {
         ctx.op_name_data(self).def.as_deref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_string_attribute_is_found_by_its_text() {
+        let ctx = Context::new([]);
+        let made = ctx.attr(AttrData::Str("text".into()));
+        assert_eq!(ctx.str_attr("text"), made);
+        assert_eq!(ctx.attr(AttrData::Str("other".into())), ctx.str_attr("other"));
     }
 }

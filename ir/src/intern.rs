@@ -10,7 +10,8 @@ use rustc_hash::FxBuildHasher;
 /// and a write lock when it is new.
 pub(crate) struct Interner<T> {
     items: boxcar::Vec<T>,
-    table: RwLock<HashTable<u32>>,
+    /// Hashes with indices: growing the table, and comparing with what has another hash, does not touch the values.
+    table: RwLock<HashTable<(u64, u32)>>,
 }
 
 impl<T: Hash + Eq> Interner<T> {
@@ -42,14 +43,13 @@ impl<T: Hash + Eq> Interner<T> {
     }
 
     fn find_or_insert(&self, hash: u64, eq: impl Fn(&T) -> bool) -> Result<u32, Vacant<'_, T>> {
-        let known =
-            self.table.read().expect("interner lock").find(hash, |&i| eq(self.get(i))).copied();
-        if let Some(index) = known {
+        let same = |&(known, index): &(u64, u32)| known == hash && eq(self.get(index));
+        if let Some(&(_, index)) = self.table.read().expect("interner lock").find(hash, same) {
             return Ok(index);
         }
         let table = self.table.write().expect("interner lock");
         // Another thread may have stored it between the two locks.
-        if let Some(&index) = table.find(hash, |&i| eq(self.get(i))) {
+        if let Some(&(_, index)) = table.find(hash, same) {
             return Ok(index);
         }
         Err(Vacant { interner: self, table, hash })
@@ -59,15 +59,15 @@ impl<T: Hash + Eq> Interner<T> {
 /// A place for a value known to be absent, held under the write lock.
 struct Vacant<'a, T> {
     interner: &'a Interner<T>,
-    table: std::sync::RwLockWriteGuard<'a, HashTable<u32>>,
+    table: std::sync::RwLockWriteGuard<'a, HashTable<(u64, u32)>>,
     hash: u64,
 }
 
 impl<T: Hash + Eq> Vacant<'_, T> {
     fn fill(mut self, value: T) -> u32 {
-        let items = &self.interner.items;
-        let index = u32::try_from(items.push(value)).expect("more than 2^32 interned values");
-        self.table.insert_unique(self.hash, index, |&i| FxBuildHasher.hash_one(&items[i as usize]));
+        let index =
+            u32::try_from(self.interner.items.push(value)).expect("more than 2^32 interned values");
+        self.table.insert_unique(self.hash, (self.hash, index), |&(hash, _)| hash);
         index
     }
 }

@@ -39,7 +39,10 @@ impl Module {
 
     /// The attribute of this name, declared or discardable.
     pub fn attr_by(&self, op: Op, name: &str) -> Option<Attr> {
-        self.attr(op, self.ctx.name(name))
+        if let Some(slot) = self.def(op).and_then(|def| def.attr_slot(name)) {
+            return self.slot(op, slot);
+        }
+        self.discardable(op).find(|(n, _)| n.text(&self.ctx) == name).map(|(_, attr)| attr)
     }
 
     /// The declared attributes that are present, in declaration order.

@@ -48,6 +48,10 @@ impl OpState {
 
     /// Adds an attribute, declared or discardable.
     pub fn attr(mut self, ctx: &Context, name: &str, attr: Attr) -> Self {
+        if self.attrs.is_empty() {
+            // Few operations have more; growing one by one shows in passes that make hundreds of thousands of them.
+            self.attrs.reserve(8);
+        }
         self.attrs.push((ctx.name(name), attr));
         self
     }

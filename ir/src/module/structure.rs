@@ -111,8 +111,8 @@ impl Module {
     ) -> std::ops::Range<usize> {
         let loose = defs.iter().filter(|d| d.arity != Arity::One).count();
         if loose > 1 {
-            let name = self.ctx.name(segments);
-            let sizes = self.attr(op, name).and_then(|a| a.as_int_array(&self.ctx)).unwrap_or(&[]);
+            let sizes = self.attr_by(op, segments).and_then(|a| a.as_int_array(&self.ctx));
+            let sizes = sizes.unwrap_or(&[]);
             let size = |i: usize| sizes.get(i).map_or(0, |&s| usize::try_from(s).unwrap_or(0));
             let start: usize = (0..group).map(size).sum();
             return start.min(total)..(start + size(group)).min(total);
