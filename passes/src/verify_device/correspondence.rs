@@ -4,9 +4,9 @@
 //! has instructions, a compute node and each side of a transfer exactly one; and where a node uses what another one makes, the
 //! other's last instruction is complete before its first one starts: by the order of its stream and the events between streams.
 
-use piper_dialects::dag::{Compute, Dist, Home, MICROBATCH};
+use piper_dialects::dag::{Commit, Compute, Dist, Home, MICROBATCH};
 use piper_dialects::device::{self, Program};
-use piper_ir::{Attr, Context, Module, Name, Op, Reporter, Value};
+use piper_ir::{Attr, Context, Module, Name, Op, Reporter, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::values::{Contents, Mismatch};
@@ -28,6 +28,10 @@ struct Span {
     repeats: bool,
 }
 
+impl Span {
+    const EMPTY: Self = Self { first: NONE, last: NONE, count: 0, launches: 0, repeats: false };
+}
+
 /// Checks the correspondence if the graph is there; whether nothing is wrong.
 pub(super) fn check(
     module: &Module,
@@ -41,28 +45,23 @@ pub(super) fn check(
     let Some(graph) = graph.filter(|g| module.name_text(*g) == "dag.graph") else { return true };
     let errors = reporter.error_count();
     let body = module.only_block(graph).expect("a graph has a block");
-    let nodes: Vec<Op> = module.ops(body).collect();
-    let index: FxHashMap<Op, u32> = nodes.iter().copied().zip(0..).collect();
-    let mut slices: FxHashMap<Name, Vec<Vec<(Name, i64)>>> = FxHashMap::default();
-    if let Some(block) = module.parent_block(graph) {
-        for op in module.ops(block).filter(|op| module.name_text(*op) == "strategy.group") {
-            let all = module.attr_by(op, "slices").and_then(|s| s.as_array(ctx)).unwrap_or(&[]);
-            if let Some(name) = module.symbol_name(op) {
-                slices.insert(ctx.name(name), all.iter().filter_map(|s| coords(ctx, *s)).collect());
-            }
-        }
-    }
-    for (program, instructions) in emitted.programs.iter().zip(&emitted.instructions) {
-        let here = coords(ctx, Program(*program).slice(module)).unwrap_or_default();
+    let nodes = Nodes::of(module, module.ops(body).collect());
+    let homes = Homes::of(module, graph, &nodes.ops, &emitted.programs);
+    // The instructions of each node; empty between programs.
+    let mut spans = vec![Span::EMPTY; nodes.ops.len()];
+    for (number, (program, instructions)) in
+        emitted.programs.iter().zip(&emitted.instructions).enumerate()
+    {
         let checker = Checker {
             module,
             program: *program,
+            number,
+            streams: streams(module, *program, instructions),
             instructions,
-            here,
-            slices: &slices,
-            index: &index,
+            homes: &homes,
+            nodes: &nodes,
         };
-        checker.check(&nodes, reporter);
+        checker.check(&mut spans, reporter);
         if reporter.error_count() > errors + 20 {
             break;
         }
@@ -74,24 +73,127 @@ fn coords(ctx: &Context, attr: Attr) -> Option<Vec<(Name, i64)>> {
     attr.as_dict(ctx)?.iter().map(|(axis, at)| Some((*axis, at.as_int(ctx)?))).collect()
 }
 
+/// The stream number of each instruction.
+fn streams(module: &Module, program: Op, instructions: &[Op]) -> Vec<usize> {
+    let names = Program(program).streams(module).as_array(module.ctx()).unwrap_or(&[]);
+    let stream = |op: &Op| {
+        let stream = module.attr_by(*op, "stream");
+        names.iter().position(|name| Some(*name) == stream).unwrap_or(0)
+    };
+    instructions.iter().map(stream).collect()
+}
+
+/// The operations of the graph.
+struct Nodes {
+    ops: Vec<Op>,
+    /// Where in `ops` an operation of the module is, by its index.
+    positions: Vec<u32>,
+    states: Vec<(String, Value)>,
+    commits: Vec<Commit>,
+}
+
+impl Nodes {
+    fn of(module: &Module, ops: Vec<Op>) -> Self {
+        let mut positions = vec![NONE; module.op_capacity()];
+        ops.iter().zip(0..).for_each(|(op, at)| positions[op.index()] = at);
+        let is_state = |op: &&Op| matches!(module.name_text(**op), "dag.parameter" | "dag.state");
+        let named = |op: &Op| {
+            let name = module.attr_by(*op, "name")?.as_str(module.ctx())?;
+            Some((name.to_owned(), module.result(*op, 0)))
+        };
+        let states = ops.iter().filter(is_state).filter_map(named).collect();
+        let commits = ops.iter().filter_map(|op| Commit::cast(module, *op)).collect();
+        Self { ops, positions, states, commits }
+    }
+
+    fn position(&self, op: Op) -> Option<u32> {
+        Some(self.positions[op.index()]).filter(|at| *at != NONE)
+    }
+}
+
+/// Where values live. Types say it, and there are far fewer of them than values.
+struct Homes {
+    /// The slices of each group.
+    slices: FxHashMap<Name, Vec<Vec<(Name, i64)>>>,
+    /// The slice of each program.
+    programs: Vec<Vec<(Name, i64)>>,
+    /// The programs on which a value of a type lives.
+    by_type: FxHashMap<Type, Box<[u32]>>,
+    /// The nodes with an operand or result that lives on a program, by program.
+    nodes: Vec<Vec<u32>>,
+}
+
+impl Homes {
+    fn of(module: &Module, graph: Op, nodes: &[Op], programs: &[Op]) -> Self {
+        let ctx = module.ctx();
+        let mut homes = Self {
+            slices: FxHashMap::default(),
+            programs: programs
+                .iter()
+                .map(|p| coords(ctx, Program(*p).slice(module)).unwrap_or_default())
+                .collect(),
+            by_type: FxHashMap::default(),
+            nodes: vec![Vec::new(); programs.len()],
+        };
+        let siblings = module.parent_block(graph).into_iter().flat_map(|block| module.ops(block));
+        for op in siblings.filter(|op| module.name_text(*op) == "strategy.group") {
+            let all = module.attr_by(op, "slices").and_then(|s| s.as_array(ctx)).unwrap_or(&[]);
+            if let Some(name) = module.symbol_name(op) {
+                let slices = all.iter().filter_map(|s| coords(ctx, *s)).collect();
+                homes.slices.insert(ctx.name(name), slices);
+            }
+        }
+        for (op, at) in nodes.iter().zip(0..) {
+            for value in module.operands(*op).chain(module.results(*op)) {
+                let ty = module.ty(value);
+                if !homes.by_type.contains_key(&ty) {
+                    let found = homes.programs_of(ctx, ty);
+                    homes.by_type.insert(ty, found);
+                }
+                for &program in &homes.by_type[&ty] {
+                    let here = &mut homes.nodes[program as usize];
+                    if here.last() != Some(&at) {
+                        here.push(at);
+                    }
+                }
+            }
+        }
+        homes
+    }
+
+    fn programs_of(&self, ctx: &Context, ty: Type) -> Box<[u32]> {
+        let Some(dist) = Dist::of(ctx, ty) else { return Box::new([]) };
+        let agrees = |slice: &[(Name, i64)], here: &[(Name, i64)]| {
+            slice.iter().all(|at| at.0.text(ctx) == MICROBATCH || here.contains(at))
+        };
+        let lives_on = |here: &[(Name, i64)]| match &dist.home {
+            Home::Slice(coords) => agrees(coords, here),
+            Home::Group(group) => {
+                self.slices.get(group).is_some_and(|s| s.iter().any(|c| agrees(c, here)))
+            }
+        };
+        self.programs.iter().zip(0..).filter(|(p, _)| lives_on(p)).map(|(_, n)| n).collect()
+    }
+}
+
 struct Checker<'m> {
     module: &'m Module,
     program: Op,
+    /// The program's place among all.
+    number: usize,
     instructions: &'m [Op],
-    here: Vec<(Name, i64)>,
-    slices: &'m FxHashMap<Name, Vec<Vec<(Name, i64)>>>,
-    index: &'m FxHashMap<Op, u32>,
+    streams: Vec<usize>,
+    homes: &'m Homes,
+    nodes: &'m Nodes,
 }
 
 impl Checker<'_> {
-    fn check(&self, nodes: &[Op], reporter: &mut Reporter<'_>) {
+    /// Checks one program. `spans` is empty before and after.
+    fn check(&self, spans: &mut [Span], reporter: &mut Reporter<'_>) {
         let (module, ctx) = (self.module, self.module.ctx());
-        let mut spans: Vec<Span> =
-            vec![
-                Span { first: NONE, last: NONE, count: 0, launches: 0, repeats: false };
-                nodes.len()
-            ];
+        let nodes = &self.nodes.ops;
         let origin = ctx.name(ORIGIN);
+        let mut here = self.homes.nodes[self.number].clone();
         let mut written: FxHashSet<(usize, Value)> = FxHashSet::default();
         for (at, op) in self.instructions.iter().enumerate() {
             let from = module
@@ -104,31 +206,35 @@ impl Checker<'_> {
             };
             if let Some(launch) = device::Launch::cast(module, *op) {
                 span.repeats |= launch.writes(module).any(|buffer| !written.insert((from, buffer)));
+                span.launches += 1;
             }
             if span.count == 0 {
                 span.first = at as u32;
+                here.push(from as u32);
             }
             span.last = at as u32;
             span.count += 1;
-            span.launches += u32::from(module.name_text(*op) == "device.launch");
         }
-        self.values(nodes, reporter);
+        here.sort_unstable();
+        here.dedup();
+        self.values(reporter);
         let after = self.clocks();
-        for (at, &op) in nodes.iter().enumerate() {
-            self.count(op, spans[at], reporter);
-            if spans[at].count == 0 {
+        let mut makers = Vec::new();
+        for &at in &here {
+            let (op, span) = (nodes[at as usize], spans[at as usize]);
+            self.count(op, span, reporter);
+            // What another device makes arrives by a transfer, which is a node of its own. An output is stored part by
+            // part, each after its own maker, and dataflow is the business of the seal.
+            let by_part =
+                matches!(module.name_text(op), "dag.output" | "dag.pack" | "dag.gradient");
+            if span.count == 0 || by_part {
                 continue;
             }
-            let mut makers = Vec::new();
+            makers.clear();
             module.operands(op).for_each(|v| self.makers(v, &mut makers));
-            for maker in makers {
+            for &maker in &makers {
                 let made = spans[maker as usize];
-                // What another device makes arrives by a transfer, which is a node of its own. An output is stored part by
-                // part, each after its own maker, and dataflow is the business of the seal.
-                let by_part =
-                    matches!(module.name_text(op), "dag.output" | "dag.pack" | "dag.gradient");
-                if made.count > 0 && !by_part && !self.precedes(&after, made.last, spans[at].first)
-                {
+                if made.count > 0 && !self.precedes(&after, made.last, span.first) {
                     let name = module.symbol_name(self.program).unwrap_or("");
                     let message = format!(
                         "in '@{name}' {} does not wait for {}, whose result it uses",
@@ -141,27 +247,21 @@ impl Checker<'_> {
                 }
             }
         }
+        here.iter().for_each(|at| spans[*at as usize] = Span::EMPTY);
     }
 
     /// What instructions read.
-    fn values(&self, nodes: &[Op], reporter: &mut Reporter<'_>) {
+    fn values(&self, reporter: &mut Reporter<'_>) {
         let (module, ctx) = (self.module, self.module.ctx());
         let key = ctx.name(ORIGIN);
         let origin =
             |op: Op| module.attr(op, key)?.as_int(ctx).and_then(|o| usize::try_from(o).ok());
-        let mut states: FxHashMap<&str, Value> = FxHashMap::default();
-        for op in nodes
-            .iter()
-            .filter(|op| matches!(module.name_text(**op), "dag.parameter" | "dag.state"))
-        {
-            let (name, value) =
-                (module.attr_by(*op, "name").and_then(|n| n.as_str(ctx)), module.result(*op, 0));
-            if let Some(name) = name.filter(|_| self.is_home(value)) {
-                states.insert(name, value);
-            }
-        }
+        let here = self.nodes.states.iter().filter(|(_, value)| self.is_home(*value));
+        let states: FxHashMap<&str, Value> = here.map(|(name, value)| (&**name, *value)).collect();
         let mut contents = Contents::new(module, |value| self.root(value));
-        for Mismatch { instruction, buffer } in contents.run(self.program, nodes, origin, &states) {
+        let (nodes, commits) = (&self.nodes.ops, &self.nodes.commits);
+        let wrong = contents.run(self.program, nodes, origin, &states, commits);
+        for Mismatch { instruction, buffer } in wrong {
             let name = module.symbol_name(self.program).unwrap_or("");
             let what =
                 module.attr_by(instruction, "name").and_then(|n| n.as_str(ctx)).unwrap_or("");
@@ -189,10 +289,10 @@ impl Checker<'_> {
                     else {
                         break;
                     };
-                    let slices = self.slices.get(&group).map_or(&[][..], Vec::as_slice);
-                    let mine = slices
-                        .iter()
-                        .position(|slice| slice.iter().all(|at| self.here.contains(at)));
+                    let here = &self.homes.programs[self.number];
+                    let slices = self.homes.slices.get(&group).map_or(&[][..], Vec::as_slice);
+                    let mine =
+                        slices.iter().position(|slice| slice.iter().all(|at| here.contains(at)));
                     match mine.filter(|at| *at < module.num_operands(def)) {
                         Some(at) => module.operand(def, at),
                         None => break,
@@ -242,17 +342,8 @@ impl Checker<'_> {
 
     /// Whether a value lives on the devices of this program.
     fn is_home(&self, value: Value) -> bool {
-        let ctx = self.module.ctx();
-        let Some(dist) = Dist::of(ctx, self.module.ty(value)) else { return false };
-        let agrees = |slice: &[(Name, i64)]| {
-            slice.iter().all(|at| at.0.text(ctx) == MICROBATCH || self.here.contains(at))
-        };
-        match &dist.home {
-            Home::Slice(coords) => agrees(coords),
-            Home::Group(group) => {
-                self.slices.get(group).is_some_and(|s| s.iter().any(|c| agrees(c)))
-            }
-        }
+        let programs = self.homes.by_type.get(&self.module.ty(value));
+        programs.is_some_and(|programs| programs.contains(&(self.number as u32)))
     }
 
     /// The nodes that make a value, through its aliases.
@@ -260,12 +351,16 @@ impl Checker<'_> {
         let Some(def) = self.module.defining_op(value) else { return };
         match self.module.name_text(def) {
             // A join takes one value on each slice, on this one its own.
-            "dag.join" => self.module.operands(def).filter(|v| self.is_here(*v)).for_each(|v| self.makers(v, out)),
+            "dag.join" => self
+                .module
+                .operands(def)
+                .filter(|v| self.is_here(*v))
+                .for_each(|v| self.makers(v, out)),
             "dag.project" | "dag.gradient" => {
                 self.module.operands(def).for_each(|v| self.makers(v, out));
             }
             "dag.input" | "dag.parameter" | "dag.state" => {}
-            _ => out.extend(self.index.get(&def)),
+            _ => out.extend(self.nodes.position(def)),
         }
     }
 
@@ -273,45 +368,46 @@ impl Checker<'_> {
     fn is_here(&self, value: Value) -> bool {
         let Some(dist) = Dist::of(self.module.ctx(), self.module.ty(value)) else { return true };
         let Home::Slice(slice) = dist.home else { return true };
-        slice.iter().all(|(axis, at)| self.here.iter().all(|(known, here)| known != axis || here == at))
+        let program = &self.homes.programs[self.number];
+        slice
+            .iter()
+            .all(|(axis, at)| program.iter().all(|(known, here)| known != axis || here == at))
     }
 
-    /// The clock of each instruction's stream right after it.
-    fn clocks(&self) -> Vec<Vec<u32>> {
-        let (module, ctx) = (self.module, self.module.ctx());
-        let names = Program(self.program).streams(module).as_array(ctx).unwrap_or(&[]);
-        let mut clocks = Clocks::new(names.len());
+    /// The clock of each instruction's stream right after it, one after the other.
+    fn clocks(&self) -> Vec<u32> {
+        let module = self.module;
+        let width = self.stream_count();
+        let mut clocks = Clocks::new(width);
         let mut recorded: FxHashMap<Option<i64>, usize> = FxHashMap::default();
-        let mut after: Vec<Vec<u32>> = Vec::with_capacity(self.instructions.len());
+        let mut after = Vec::with_capacity(self.instructions.len() * width);
         for (at, op) in self.instructions.iter().enumerate() {
-            let stream = self.stream(*op);
+            let stream = self.streams[at];
             match module.name_text(*op) {
                 "device.record" => {
                     recorded.insert(event_number(module, *op), at);
                 }
                 "device.wait" => {
                     if let Some(&from) = recorded.get(&event_number(module, *op)) {
-                        clocks.join(stream, &after[from]);
+                        clocks.join(stream, &after[from * width..(from + 1) * width]);
                     }
                 }
                 _ => {}
             }
             clocks.issue(stream, at as u32);
-            after.push(clocks.row(stream).to_vec());
+            after.extend_from_slice(clocks.row(stream));
         }
         after
     }
 
-    fn stream(&self, op: Op) -> usize {
-        let (module, ctx) = (self.module, self.module.ctx());
-        let names = Program(self.program).streams(module).as_array(ctx).unwrap_or(&[]);
-        let stream = module.attr_by(op, "stream");
-        names.iter().position(|name| Some(*name) == stream).unwrap_or(0)
+    fn stream_count(&self) -> usize {
+        let streams = Program(self.program).streams(self.module);
+        streams.as_array(self.module.ctx()).map_or(0, <[_]>::len).max(1)
     }
 
-    fn precedes(&self, after: &[Vec<u32>], earlier: u32, later: u32) -> bool {
-        let of = self.stream(self.instructions[earlier as usize]);
-        let known = after[later as usize][of];
+    fn precedes(&self, after: &[u32], earlier: u32, later: u32) -> bool {
+        let of = self.streams[earlier as usize];
+        let known = after[later as usize * self.stream_count() + of];
         earlier < later && known != NONE && known >= earlier
     }
 

@@ -33,6 +33,8 @@ pub(super) struct Contents<'m, R> {
     /// The value that the aliases of a value lead to here.
     root: R,
     held: FxHashMap<Value, Vec<Held>>,
+    /// The part of a base buffer that each buffer is: which one, from where, to where.
+    ranges: FxHashMap<Value, (Value, u64, u64)>,
 }
 
 /// An instruction that reads something else than it should.
@@ -43,16 +45,18 @@ pub(super) struct Mismatch {
 
 impl<'m, R: Fn(Value) -> Value> Contents<'m, R> {
     pub(super) fn new(module: &'m Module, root: R) -> Self {
-        Self { module, root, held: FxHashMap::default() }
+        Self { module, root, held: FxHashMap::default(), ranges: FxHashMap::default() }
     }
 
-    /// Executes a program whose instructions were made from `nodes`. `states` are the graph's states that live here, by name.
+    /// Executes a program whose instructions were made from `nodes`. `states` are the graph's states that live here, by name;
+    /// `commits` are all of the graph's.
     pub(super) fn run(
         &mut self,
         program: Op,
         nodes: &[Op],
         origin: impl Fn(Op) -> Option<usize>,
         states: &FxHashMap<&str, Value>,
+        commits: &[Commit],
     ) -> Vec<Mismatch> {
         let module = self.module;
         let block = module.only_block(program).expect("a program has a block");
@@ -67,14 +71,19 @@ impl<'m, R: Fn(Value) -> Value> Contents<'m, R> {
                 self.write(buffer.buffer(module), state);
                 kept.insert(state, buffer.buffer(module));
             }
-            if is_instruction(module, op)
-                && let Some(node) = origin(op).and_then(|at| nodes.get(at))
+            if !is_instruction(module, op) {
+                for buffer in module.results(op) {
+                    self.ranges.insert(buffer, range(module, buffer));
+                }
+                continue;
+            }
+            if let Some(node) = origin(op).and_then(|at| nodes.get(at))
                 && let Err(buffer) = self.step(op, *node)
             {
                 wrong.push(Mismatch { instruction: op, buffer: self.name(buffer) });
             }
         }
-        for commit in nodes.iter().filter_map(|op| Commit::cast(module, *op)) {
+        for commit in commits {
             if let Some(&buffer) = kept.get(&(self.root)(commit.state(module)))
                 && !self.holds(buffer, commit.value(module))
             {
@@ -90,7 +99,9 @@ impl<'m, R: Fn(Value) -> Value> Contents<'m, R> {
         let operand = |at: usize| module.operand(op, at);
         match (module.name_text(op), module.name_text(node)) {
             ("device.copy", _) => self.copy(operand(0), operand(1)),
-            ("device.fill", "dag.pack") => self.forget(operand(0)),
+            ("device.fill", "dag.pack") => {
+                self.forget(operand(0));
+            }
             ("device.fill", _) => self.write_tag(operand(0), Tag::MadeBy(node)),
             ("device.load_input" | "device.recv", _) => {
                 self.write(operand(0), module.result(node, 0))
@@ -175,11 +186,11 @@ impl<'m, R: Fn(Value) -> Value> Contents<'m, R> {
     }
 
     fn range(&self, buffer: Value) -> (Value, u64, u64) {
-        let (base, from) = base_buffer(self.module, buffer);
-        (base, from, from + elements(self.module, buffer))
+        self.ranges.get(&buffer).copied().unwrap_or_else(|| range(self.module, buffer))
     }
 
-    fn forget(&mut self, buffer: Value) {
+    /// Forgets what a buffer holds; its range.
+    fn forget(&mut self, buffer: Value) -> (Value, u64, u64) {
         let (base, from, to) = self.range(buffer);
         let held = self.held.entry(base).or_default();
         let mut rest = Vec::new();
@@ -196,6 +207,7 @@ impl<'m, R: Fn(Value) -> Value> Contents<'m, R> {
             false
         });
         held.extend(rest);
+        (base, from, to)
     }
 
     /// Whether one launch is all there is of a node.
@@ -228,8 +240,7 @@ impl<'m, R: Fn(Value) -> Value> Contents<'m, R> {
     }
 
     fn write_tag(&mut self, buffer: Value, tag: Tag) {
-        self.forget(buffer);
-        let (base, from, to) = self.range(buffer);
+        let (base, from, to) = self.forget(buffer);
         self.held.entry(base).or_default().push(Held { from, to, tag, start: 0 });
     }
 
@@ -256,8 +267,7 @@ impl<'m, R: Fn(Value) -> Value> Contents<'m, R> {
                 }
             })
             .collect();
-        self.forget(dst);
-        let (base, to, _) = self.range(dst);
+        let (base, to, _) = self.forget(dst);
         let held = self.held.entry(base).or_default();
         held.extend(moved.into_iter().map(|h| Held { from: h.from + to, to: h.to + to, ..h }));
     }
@@ -318,6 +328,11 @@ impl<'m, R: Fn(Value) -> Value> Contents<'m, R> {
         let name = def.and_then(|op| self.module.attr_by(op, "name")?.as_str(self.module.ctx()));
         name.unwrap_or("?").to_owned()
     }
+}
+
+fn range(module: &Module, buffer: Value) -> (Value, u64, u64) {
+    let (base, from) = base_buffer(module, buffer);
+    (base, from, from + elements(module, buffer))
 }
 
 fn elements(module: &Module, buffer: Value) -> u64 {
