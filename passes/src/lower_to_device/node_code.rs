@@ -55,7 +55,7 @@ fn launch(
     class: u32,
     callee: Attr,
     launch: &Launch,
-    label: &str,
+    label: Name,
 ) {
     let segments =
         [launch.reads.len(), launch.updates.len(), launch.writes.len()].map(|n| n as i64);
@@ -76,7 +76,7 @@ fn builtin(
     kernel: BuiltinKernel,
     hyper: Attr,
     uses: &Launch,
-    label: &str,
+    label: Name,
 ) {
     let types =
         |values: &[Value]| -> Vec<Type> { values.iter().map(|v| l.module.ty(*v)).collect() };
@@ -116,7 +116,7 @@ pub(super) fn load(l: &mut Lowering<'_>, input: Op, buffer: Value, class: u32, r
         index: index.unwrap_or(reader.index),
     };
     let label = l.label(value);
-    l.instruction(class, &node, "device.load_input", &[buffer], &attrs, &label);
+    l.instruction(class, &node, "device.load_input", &[buffer], &attrs, label);
 }
 
 /// The size of an axis: of the mesh, of a group, or the number of microbatches.
@@ -168,7 +168,7 @@ fn store(l: &mut Lowering<'_>, node: &Node, class: u32, operand: usize) {
         attrs.push(("strides", l.coords_attr(&strides)));
     }
     let label = l.label(value);
-    l.instruction(class, node, "device.store_output", &[buffer], &attrs, &label);
+    l.instruction(class, node, "device.store_output", &[buffer], &attrs, label);
 }
 
 fn compute(l: &mut Lowering<'_>, node: &Node, class: u32) {
@@ -176,9 +176,9 @@ fn compute(l: &mut Lowering<'_>, node: &Node, class: u32) {
     let results: Vec<Value> = l.module.results(node.op).collect();
     let writes = results.into_iter().map(|v| l.write(v, class)).collect();
     let callee = l.module.attr_by(node.op, "callee").expect("declared");
-    let label =
-        l.module.attr_by(node.op, "node").and_then(|n| n.as_str(&l.ctx)).unwrap_or("").to_owned();
-    launch(l, node, class, callee, &Launch { reads, writes, ..Launch::default() }, &label);
+    let label = l.module.attr_by(node.op, "node").and_then(|n| n.as_str(&l.ctx)).unwrap_or("");
+    let label = l.ctx.name(label);
+    launch(l, node, class, callee, &Launch { reads, writes, ..Launch::default() }, label);
 }
 
 fn transfer(l: &mut Lowering<'_>, node: &Node, class: u32) {
@@ -196,7 +196,7 @@ fn transfer(l: &mut Lowering<'_>, node: &Node, class: u32) {
         if sends { "device.send" } else { "device.recv" },
         &[buffer],
         &attrs,
-        &label,
+        label,
     );
 }
 
@@ -212,14 +212,23 @@ fn add(l: &mut Lowering<'_>, node: &Node, class: u32) {
     } else {
         let into = l.write(sum, class);
         let label = l.label(sum);
-        l.instruction(class, node, "device.copy", &[at_a, into], &[], &label);
+        l.instruction(class, node, "device.copy", &[at_a, into], &[], label);
         (into, at_b)
     };
     l.take_over(sum, class, into);
-    let hyper = l.ctx.dict_attr([]);
     let label = l.label(b);
+    let ty = l.module.ty(into);
+    let callee = match l.accumulators.get(&ty) {
+        Some(&known) => known,
+        None => {
+            let hyper = l.ctx.dict_attr([]);
+            let made = l.kernel(BuiltinKernel::Accumulate, hyper, &[ty, ty], &[]);
+            l.accumulators.insert(ty, made);
+            made
+        }
+    };
     let uses = Launch { reads: vec![from], updates: vec![into], ..Launch::default() };
-    builtin(l, node, class, BuiltinKernel::Accumulate, hyper, &uses, &label);
+    launch(l, node, class, callee, &uses, label);
 }
 
 fn collective_comm(l: &mut Lowering<'_>, op: Op) -> Attr {
@@ -235,7 +244,7 @@ fn all_reduce(l: &mut Lowering<'_>, node: &Node, class: u32) {
     let dst = if l.is_dead(value, class) { src } else { l.write(sum, class) };
     l.take_over(sum, class, dst);
     let label = l.label(sum);
-    l.instruction(class, node, "device.all_reduce", &[src, dst], &[("comm", comm)], &label);
+    l.instruction(class, node, "device.all_reduce", &[src, dst], &[("comm", comm)], label);
 }
 
 fn reshard(l: &mut Lowering<'_>, node: &Node, class: u32, name: &str) {
@@ -244,7 +253,7 @@ fn reshard(l: &mut Lowering<'_>, node: &Node, class: u32, name: &str) {
     let src = l.read(value, class, node);
     let dst = l.write(result, class);
     let label = l.label(result);
-    l.instruction(class, node, name, &[src, dst], &[("comm", comm)], &label);
+    l.instruction(class, node, name, &[src, dst], &[("comm", comm)], label);
 }
 
 fn offsets(l: &Lowering<'_>, op: Op) -> Vec<i64> {
@@ -252,6 +261,11 @@ fn offsets(l: &Lowering<'_>, op: Op) -> Vec<i64> {
 }
 
 /// Copies into the parts of a flat buffer, and zeros between and behind them.
+/// What a person would call a part of a flat value.
+fn part_label(l: &Lowering<'_>, flat: Name, part: &str) -> Name {
+    l.ctx.name(&format!("{}.{part}", flat.text(&l.ctx)))
+}
+
 fn pack(l: &mut Lowering<'_>, node: &Node, class: u32) {
     let values: Vec<Value> = l.module.operands(node.op).collect();
     let flat = l.module.result(node.op, 0);
@@ -268,16 +282,16 @@ fn pack(l: &mut Lowering<'_>, node: &Node, class: u32) {
         gaps.push((end, offset));
         end = offset + elems as i64;
         let src = l.read(value, class, node);
-        let part_label = format!("{label}.{}", l.label(value));
-        let part = l.view(class, base, offset, elems, element, &part_label);
-        l.instruction(class, node, "device.copy", &[src, part], &[], &part_label);
+        let part_label = part_label(l, label, l.label(value).text(&l.ctx));
+        let part = l.view(class, base, offset, elems, element, part_label);
+        l.instruction(class, node, "device.copy", &[src, part], &[], part_label);
     }
     gaps.push((end, length));
     let zero = l.ctx.float_attr(0.0);
     for (from, to) in gaps.into_iter().filter(|(from, to)| from < to) {
-        let part =
-            l.view(class, base, from, (to - from) as u64, element, &format!("{label}.padding"));
-        l.instruction(class, node, "device.fill", &[part], &[("value", zero)], &label);
+        let part_label = part_label(l, label, "padding");
+        let part = l.view(class, base, from, (to - from) as u64, element, part_label);
+        l.instruction(class, node, "device.fill", &[part], &[("value", zero)], label);
     }
 }
 
@@ -291,10 +305,10 @@ fn unpack(l: &mut Lowering<'_>, node: &Node, class: u32) {
             let kept = l.topology.kept(l.module, value);
             (kept.elems, kept.element)
         };
-        let part_label = format!("{label}.{}", l.label(value));
-        let part = l.view(class, base, offset, elems, element, &part_label);
+        let part_label = part_label(l, label, l.label(value).text(&l.ctx));
+        let part = l.view(class, base, offset, elems, element, part_label);
         let dst = l.write(value, class);
-        l.instruction(class, node, "device.copy", &[part, dst], &[], &part_label);
+        l.instruction(class, node, "device.copy", &[part, dst], &[], part_label);
     }
 }
 
@@ -307,7 +321,8 @@ fn numbers(l: &mut Lowering<'_>, node: &Node, class: u32, kernel: BuiltinKernel)
     let hyper = l.module.attr_by(node.op, "max_norm").map(|max| (key, max));
     let hyper = l.ctx.dict_attr(hyper);
     let uses = Launch { reads, writes, ..Launch::default() };
-    builtin(l, node, class, kernel, hyper, &uses, kernel.name());
+    let label = l.ctx.name(kernel.name());
+    builtin(l, node, class, kernel, hyper, &uses, label);
 }
 
 /// An optimizer step, in place: parameter and state are overwritten where they are kept.
@@ -331,7 +346,7 @@ fn update(l: &mut Lowering<'_>, node: &Node, class: u32) {
             buffer
         } else {
             let own = l.write(result, class);
-            l.instruction(class, node, "device.copy", &[buffer, own], &[], &label);
+            l.instruction(class, node, "device.copy", &[buffer, own], &[], label);
             own
         };
         uses.updates.push(target);
@@ -350,7 +365,7 @@ fn update(l: &mut Lowering<'_>, node: &Node, class: u32) {
         let scalar = l.scalar(name, source);
         uses.scalars.push(scalar);
     }
-    builtin(l, node, class, kernel, hyper, &uses, &label);
+    builtin(l, node, class, kernel, hyper, &uses, label);
 }
 
 fn commit(l: &mut Lowering<'_>, node: &Node, class: u32) {
@@ -359,7 +374,7 @@ fn commit(l: &mut Lowering<'_>, node: &Node, class: u32) {
     let root = l.root(state, class);
     let Some(&dst) = l.bodies[class as usize].buffers.get(&root) else { return };
     let label = l.label(state);
-    l.instruction(class, node, "device.copy", &[src, dst], &[], &label);
+    l.instruction(class, node, "device.copy", &[src, dst], &[], label);
 }
 
 impl Lowering<'_> {

@@ -15,7 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::manifest;
 use super::schedule::{Node, Schedule, Task};
-use super::topology::{Class, Coords, Topology};
+use super::topology::{Class, Coords, Topology, buffer_type};
 use super::{COMMUNICATE, COMPUTE, ORIGIN, node_code};
 
 /// What [`build`] makes.
@@ -35,7 +35,7 @@ pub(super) struct Body {
     /// How often a root will still be read.
     remaining: FxHashMap<Value, u32>,
     /// How often a buffer name was taken.
-    names: FxHashMap<String, u32>,
+    names: FxHashMap<Name, u32>,
 }
 
 /// Everything the lowering of one graph knows.
@@ -46,10 +46,15 @@ pub(super) struct Lowering<'m> {
     pub(super) topology: &'m Topology,
     pub(super) schedule: &'m Schedule,
     pub(super) bodies: Vec<Body>,
+    /// The names of the two streams.
+    compute: Attr,
+    communicate: Attr,
     /// The block of the `device.plan`.
     plan_block: Block,
     comms: FxHashMap<Vec<Name>, Attr>,
     kernels: FxHashMap<(BuiltinKernel, Attr, Type), Attr>,
+    /// The kernels that add into a buffer of a type, which are asked for most.
+    pub(super) accumulators: FxHashMap<Type, Attr>,
     taken: FxHashMap<String, u32>,
     scalars: FxHashMap<Attr, String>,
     /// Buffer a value is to be written to: the state it is committed to.
@@ -90,6 +95,8 @@ pub(super) fn build(
     let input_axes = node_code::input_axes(dists);
     let mut lowering = Lowering {
         module,
+        compute: ctx.str_attr(COMPUTE),
+        communicate: ctx.str_attr(COMMUNICATE),
         ctx,
         graph,
         topology,
@@ -98,6 +105,7 @@ pub(super) fn build(
         plan_block,
         comms: FxHashMap::default(),
         kernels: FxHashMap::default(),
+        accumulators: FxHashMap::default(),
         taken: FxHashMap::default(),
         scalars: FxHashMap::default(),
         direct: FxHashMap::default(),
@@ -127,7 +135,7 @@ impl Lowering<'_> {
     fn open_programs(&mut self) {
         let loc = self.module.op_loc(self.graph);
         for Class { coords, name } in &self.topology.classes {
-            let streams = [COMPUTE, COMMUNICATE].map(|s| self.ctx.str_attr(s));
+            let streams = [self.compute, self.communicate];
             let state = OpState::new(self.ctx.op_name("device.program"), loc)
                 .attr(&self.ctx, "sym_name", self.ctx.str_attr(name))
                 .attr(&self.ctx, "slice", self.coords_attr(coords))
@@ -281,24 +289,27 @@ impl Lowering<'_> {
         class: u32,
         persistent: Option<&str>,
     ) -> Value {
-        let kept = self.topology.kept(self.module, value);
-        let ty = self.buffer_type(kept.elems, kept.element);
-        let label = persistent.map_or_else(|| self.label(value), str::to_owned);
-        let buffer = self.declare_buffer(class, &label, ty, persistent.is_some());
+        let ty = self.topology.kept(self.module, value).buffer;
+        let label = persistent.map_or_else(|| self.label(value), |name| self.ctx.name(name));
+        let buffer = self.declare_buffer(class, label, ty, persistent.is_some());
         self.bodies[class as usize].buffers.insert(value, buffer);
         buffer
     }
 
-    fn declare_buffer(&mut self, class: u32, label: &str, ty: Type, persistent: bool) -> Value {
+    fn declare_buffer(&mut self, class: u32, label: Name, ty: Type, persistent: bool) -> Value {
         let name = self.fresh_name(class, label);
         let mut state =
             OpState::new(self.ctx.op_name("device.buffer"), self.module.op_loc(self.graph))
-                .attr(&self.ctx, "name", self.ctx.str_attr(&name))
+                .attr(&self.ctx, "name", self.ctx.str_attr(name.text(&self.ctx)))
                 .results([ty]);
         if persistent {
             state = state.attr(&self.ctx, "persistent", self.ctx.unit());
         }
-        self.declare(class, state, &name)
+        let buffer = self.declare(class, state, name);
+        if persistent {
+            self.bodies[class as usize].persistent.insert(buffer);
+        }
+        buffer
     }
 
     /// A part of a buffer.
@@ -309,31 +320,31 @@ impl Lowering<'_> {
         start: i64,
         elems: u64,
         element: Type,
-        label: &str,
+        label: Name,
     ) -> Value {
         let name = self.fresh_name(class, label);
-        let ty = self.buffer_type(elems, element);
+        let ty = buffer_type(&self.ctx, elems, element);
         let state = OpState::new(self.ctx.op_name("device.view"), self.module.op_loc(self.graph))
             .operands([base])
-            .attr(&self.ctx, "name", self.ctx.str_attr(&name))
+            .attr(&self.ctx, "name", self.ctx.str_attr(name.text(&self.ctx)))
             .attr(&self.ctx, "start", self.ctx.int_attr(start))
             .results([ty]);
-        self.declare(class, state, &name)
+        self.declare(class, state, name)
     }
 
-    fn declare(&mut self, class: u32, state: OpState, name: &str) -> Value {
+    fn declare(&mut self, class: u32, state: OpState, name: Name) -> Value {
         let op = self.module.create(state);
         self.module.append(self.bodies[class as usize].block, op);
         let value = self.module.result(op, 0);
-        let hint: String = name
-            .chars()
-            .map(|c| if c.is_ascii_alphanumeric() || "._$-".contains(c) { c } else { '_' })
-            .collect();
-        let hint = self.ctx.name(&hint);
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "._$-".contains(c);
+        let text = name.text(&self.ctx);
+        let hint = if text.chars().all(is_plain) {
+            name
+        } else {
+            let plain = text.chars().map(|c| if is_plain(c) { c } else { '_' });
+            self.ctx.name(&plain.collect::<String>())
+        };
         self.module.set_value_name(value, hint);
-        if self.module.attr_by(op, "persistent").is_some() {
-            self.bodies[class as usize].persistent.insert(value);
-        }
         value
     }
 
@@ -349,21 +360,21 @@ impl Lowering<'_> {
         self.module.append(self.plan_block, op);
     }
 
-    fn fresh_name(&mut self, class: u32, label: &str) -> String {
+    fn fresh_name(&mut self, class: u32, label: Name) -> Name {
         let names = &mut self.bodies[class as usize].names;
-        match names.get_mut(label) {
+        match names.get_mut(&label) {
             None => {
-                names.insert(label.to_owned(), 0);
-                label.to_owned()
+                names.insert(label, 0);
+                label
             }
             Some(count) => {
                 *count += 1;
-                let name = format!("{label}_{count}");
+                let name = self.ctx.name(&format!("{}_{count}", label.text(&self.ctx)));
                 // A label may itself look like a repeated one.
                 if names.contains_key(&name) {
                     self.fresh_name(class, label)
                 } else {
-                    names.insert(name.clone(), 0);
+                    names.insert(name, 0);
                     name
                 }
             }
@@ -371,24 +382,24 @@ impl Lowering<'_> {
     }
 
     /// What a person would call a value: the name it was written with, or that of its node.
-    pub(super) fn label(&self, value: Value) -> String {
+    pub(super) fn label(&self, value: Value) -> Name {
         if let Some(name) = self.module.value_name(value) {
-            return name.text(&self.ctx).to_owned();
+            return name;
         }
-        let Some(def) = self.module.defining_op(value) else { return "value".to_owned() };
+        let Some(def) = self.module.defining_op(value) else { return self.ctx.name("value") };
         if let Some(node) = self.module.attr_by(def, "node").and_then(|n| n.as_str(&self.ctx)) {
             let at = self.module.results(def).position(|r| r == value).unwrap_or(0);
             return if self.module.num_results(def) == 1 {
-                node.to_owned()
+                self.ctx.name(node)
             } else {
-                format!("{node}.{at}")
+                self.ctx.name(&format!("{node}.{at}"))
             };
         }
         match self.module.name_text(def) {
             "dag.transfer" | "dag.gradient" | "dag.project" | "dag.add" => {
                 self.label(self.module.operand(def, 0))
             }
-            name => name.trim_start_matches("dag.").to_owned(),
+            name => self.ctx.name(name.trim_start_matches("dag.")),
         }
     }
 
@@ -400,20 +411,20 @@ impl Lowering<'_> {
         name: &str,
         operands: &[Value],
         attrs: &[(&str, Attr)],
-        label: &str,
+        label: Name,
     ) {
         let stream = match name {
             "device.send"
             | "device.recv"
             | "device.all_reduce"
             | "device.reduce_scatter"
-            | "device.all_gather" => COMMUNICATE,
-            _ => COMPUTE,
+            | "device.all_gather" => self.communicate,
+            _ => self.compute,
         };
         let mut state = OpState::new(self.ctx.op_name(name), self.module.op_loc(node.op))
             .operands(operands.iter().copied())
-            .attr(&self.ctx, "stream", self.ctx.str_attr(stream))
-            .attr(&self.ctx, "name", self.ctx.str_attr(label))
+            .attr(&self.ctx, "stream", stream)
+            .attr(&self.ctx, "name", self.ctx.str_attr(label.text(&self.ctx)))
             .attr(&self.ctx, ORIGIN, self.ctx.int_attr(node.index.into()));
         for (key, attr) in attrs {
             state = state.attr(&self.ctx, key, *attr);
@@ -506,11 +517,5 @@ impl Lowering<'_> {
     /// `{pp = 1}`
     pub(super) fn coords_attr(&self, coords: &Coords) -> Attr {
         self.ctx.dict_attr(coords.iter().map(|(axis, at)| (*axis, self.ctx.int_attr(*at))))
-    }
-
-    /// `memref<128xf32>`
-    pub(super) fn buffer_type(&self, elems: u64, element: Type) -> Type {
-        let shape = Box::new([i64::try_from(elems).unwrap_or(i64::MAX)]);
-        self.ctx.ty(TypeData::MemRef { shape, element, layout: None, space: None })
     }
 }

@@ -6,7 +6,7 @@
 use std::rc::Rc;
 
 use piper_dialects::dag::{AxisSizes, Dist, Home, MICROBATCH};
-use piper_ir::{Attr, Context, Module, Name, Op, Type, Value};
+use piper_ir::{Attr, Context, Module, Name, Op, Type, TypeData, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Coordinates on some axes, sorted by axis name.
@@ -27,6 +27,8 @@ pub(super) struct Kept {
     /// Elements on one device, and their type.
     pub(super) elems: u64,
     pub(super) element: Type,
+    /// The type of a buffer for it.
+    pub(super) buffer: Type,
     /// The classes that hold it.
     pub(super) classes: Rc<[u32]>,
 }
@@ -40,7 +42,13 @@ pub(super) struct Topology {
     /// Slices of the groups that the graph names.
     pub(super) groups: FxHashMap<Name, Vec<Coords>>,
     /// Every value's meaning, by its type.
-    kept: FxHashMap<Type, Rc<Kept>>,
+    kept: FxHashMap<Type, Kept>,
+}
+
+/// `memref<128xf32>`
+pub(super) fn buffer_type(ctx: &Context, elems: u64, element: Type) -> Type {
+    let shape = Box::new([i64::try_from(elems).unwrap_or(i64::MAX)]);
+    ctx.ty(TypeData::MemRef { shape, element, layout: None, space: None })
 }
 
 /// Reads `{pp = 0}`.
@@ -116,7 +124,8 @@ impl Topology {
             let (Some(elems), Some((_, element))) = (elems, dist.tensor.as_tensor(ctx)) else {
                 return Err((op, "has no static size on a device".to_owned()));
             };
-            topology.kept.insert(ty, Rc::new(Kept { dist, elems, element, classes }));
+            let buffer = buffer_type(ctx, elems, element);
+            topology.kept.insert(ty, Kept { dist, elems, element, buffer, classes });
         }
         Ok(topology)
     }
