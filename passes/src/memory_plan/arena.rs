@@ -86,10 +86,16 @@ impl Arena {
         most: Delay,
         delay: &impl Fn(&Block) -> Delay,
     ) -> Option<(u64, Box<[u32]>)> {
-        let fits = self.by_size.range((size, 0)..).take(LOOKED_AT);
-        let best = fits
-            .map(|&(_, offset)| (delay(&self.by_offset[&offset]), offset))
-            .min_by_key(|&(delay, _)| delay);
+        let mut best: Option<(Delay, u64)> = None;
+        for &(_, offset) in self.by_size.range((size, 0)..).take(LOOKED_AT) {
+            let delay = delay(&self.by_offset[&offset]);
+            if best.is_none_or(|(least, _)| delay < least) {
+                best = Some((delay, offset));
+            }
+            if delay == Delay::None {
+                break;
+            }
+        }
         let (_, offset) = best.filter(|&(delay, _)| delay <= most)?;
         let block = self.remove(offset)?;
         if block.size > size {

@@ -20,6 +20,13 @@ struct Touch {
 pub(super) fn run(module: &mut Module, program: Op) {
     let block = module.only_block(program).expect("a program has a block");
     let ops: Vec<Op> = module.ops(block).filter(|op| is_instruction(module, *op)).collect();
+    let is_view =
+        |value: Value| module.defining_op(value).is_some_and(|d| View::cast(module, d).is_some());
+    let fills_part =
+        |op: &Op| module.name_text(*op) == "device.copy" && is_view(module.operand(*op, 1));
+    if !ops.iter().any(fills_part) {
+        return;
+    }
     let mut touches: FxHashMap<Value, Vec<Touch>> = FxHashMap::default();
     let mut found: Vec<Access> = Vec::new();
     for (at, &op) in ops.iter().enumerate() {

@@ -79,9 +79,11 @@ fn plan_program(module: &mut Module, program: Op, reporter: &mut Reporter<'_>, o
     if !options.keep_copies {
         elide_copies::run(module, program);
     }
-    sync::insert(module, program, &[]);
     let ctx = module.ctx_arc();
-    let listing = Listing::of(module, program);
+    let mut listing = Listing::of(module, program);
+    if sync::insert_listed(module, program, &listing, &[]) > 0 {
+        listing = Listing::of(module, program);
+    }
     let mut planner = Planner::new(module, &listing);
     if planner.sizes.iter().try_fold(0u64, |n, s| n.checked_add(*s)).is_none_or(|n| n > 1 << 62) {
         let message =
@@ -100,7 +102,7 @@ fn plan_program(module: &mut Module, program: Op, reporter: &mut Reporter<'_>, o
     }
     let bytes_attr = ctx.int_attr(bytes as i64);
     module.set_attr_by(program, "arena_bytes", bytes_attr);
-    let waits = sync::insert(module, program, &extra);
+    let waits = sync::insert_listed(module, program, &listing, &extra);
     if options.report {
         let name = module.symbol_name(program).unwrap_or("").to_owned();
         let message = format!(

@@ -61,8 +61,11 @@ impl Listing {
             found.clear();
             accesses(module, op, &mut found);
             for Access { buffer, mode } in &found {
-                let (base, _) = base_buffer(module, *buffer);
-                if let Some(&number) = numbers.get(&base) {
+                let number = numbers.get(buffer).or_else(|| {
+                    let (base, _) = base_buffer(module, *buffer);
+                    numbers.get(&base)
+                });
+                if let Some(&number) = number {
                     listing.accesses.push((number, mode.reads(), mode.writes()));
                 }
             }
@@ -123,10 +126,20 @@ struct Touched {
 /// Inserts the events that a program needs; returns how many.
 pub(crate) fn insert(module: &mut Module, program: Op, extra: &[Dependency]) -> usize {
     let listing = Listing::of(module, program);
-    let events = plan(module, &listing, extra);
+    insert_listed(module, program, &listing, extra)
+}
+
+/// As [`insert`], into a program that was listed already.
+pub(crate) fn insert_listed(
+    module: &mut Module,
+    program: Op,
+    listing: &Listing,
+    extra: &[Dependency],
+) -> usize {
+    let events = plan(module, listing, extra);
     let count = events.len();
     let ctx = module.ctx_arc();
-    let first = next_event(module, &listing);
+    let first = next_event(module, listing);
     let names: Vec<Attr> = Program(program).streams(module).as_array(&ctx).unwrap_or(&[]).to_vec();
     for (i, event) in events.iter().enumerate() {
         let number = ctx.int_attr(first + i as i64);
