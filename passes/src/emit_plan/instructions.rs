@@ -1,7 +1,7 @@
 //! Instructions, one to one.
 
 use piper_dialects::device::Launch;
-use piper_ir::{Op, Value};
+use piper_ir::{Attr, Op, Value};
 use piper_plan as plan;
 use rustc_hash::FxHashMap;
 
@@ -13,16 +13,17 @@ impl Emitter<'_, '_> {
     pub(super) fn instruction(
         &mut self,
         op: Op,
-        streams: &[String],
+        streams: &[Attr],
         buffers: &Buffers,
         events: &mut u32,
     ) -> Result<plan::Instr> {
         let module = self.module;
-        let stream_name = self.text(op, "stream");
-        let Some(stream) = streams.iter().position(|s| *s == stream_name) else {
-            return fault(op, format!("the program has no stream \"{stream_name}\""));
+        let stream = module.attr_by(op, "stream");
+        let Some(stream) = streams.iter().position(|s| Some(*s) == stream) else {
+            let name = self.text(op, "stream");
+            return fault(op, format!("the program has no stream \"{name}\""));
         };
-        let name = module.attr_by(op, "name").map(|_| self.text(op, "name"));
+        let name = module.attr_by(op, "name");
         let operand = |at: usize| -> Result<plan::BufferId> {
             self.buffer(op, module.operand(op, at), buffers)
         };
@@ -90,8 +91,8 @@ impl Emitter<'_, '_> {
             }
             name => return fault(op, format!("plans have no instruction '{name}'")),
         };
-        let label = name.clone().unwrap_or_else(|| module.name_text(op).to_owned());
-        let source = self.source(op, &label);
+        let source = self.source(op, name);
+        let name = name.map(|name| name.as_str(self.ctx).unwrap_or("").to_owned());
         Ok(plan::Instr { stream: stream as u16, source, name, kind })
     }
 

@@ -7,7 +7,7 @@ mod declarations;
 mod instructions;
 
 use piper_dialects::device::{Buffer, Program, View, base_buffer, is_instruction};
-use piper_ir::{Attr, Context, Module, Name, Op, Sources, Type, TypeData, Value};
+use piper_ir::{Attr, Context, Loc, Module, Name, Op, OpName, Sources, Type, TypeData, Value};
 use piper_plan as plan;
 use rustc_hash::FxHashMap;
 
@@ -42,7 +42,7 @@ pub struct EmitError {
     pub message: String,
 }
 
-type Result<T> = std::result::Result<T, EmitError>;
+type Result<T, E = EmitError> = std::result::Result<T, E>;
 
 /// Fails at an operation.
 fn fault<T>(op: Op, message: impl Into<String>) -> Result<T> {
@@ -113,7 +113,8 @@ struct Emitter<'m, 's> {
     states: FxHashMap<String, usize>,
     scalars: FxHashMap<String, plan::ScalarId>,
     kernels: FxHashMap<Name, plan::KernelId>,
-    source_ids: FxHashMap<(piper_ir::Loc, String), plan::SourceId>,
+    /// By location and what the operation is called: by its own name, or what it is.
+    source_ids: FxHashMap<(Loc, Result<Attr, OpName>), plan::SourceId>,
 }
 
 /// A program's arena and the planned offsets of its buffers.
@@ -173,13 +174,17 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// The source entry of an operation.
-    fn source(&mut self, op: Op, name: &str) -> plan::SourceId {
+    /// The source entry of an operation of this name.
+    fn source(&mut self, op: Op, name: Option<Attr>) -> plan::SourceId {
         let loc = self.module.op_loc(op);
-        let key = (loc, name.to_owned());
+        let key = (loc, name.ok_or(self.module.name(op)));
         if let Some(&known) = self.source_ids.get(&key) {
             return known;
         }
+        let name = match name {
+            Some(name) => name.as_str(self.ctx).unwrap_or(""),
+            None => self.module.name_text(op),
+        };
         let id = match loc.file_position(self.ctx) {
             Some((file, line, col)) => {
                 let text = self.options.sources.and_then(|s| s.get(file)?.line(line)).unwrap_or("");
@@ -246,8 +251,7 @@ impl Emitter<'_, '_> {
             } else if module.name_text(inner) == "device.home" {
                 self.home(inner, id, &buffers)?;
             } else if is_instruction(module, inner) {
-                let instr =
-                    self.instruction(inner, &program.streams, &buffers, &mut program.events)?;
+                let instr = self.instruction(inner, streams, &buffers, &mut program.events)?;
                 program.instrs.push(instr);
                 ops.push(inner);
             }
