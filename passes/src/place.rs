@@ -11,6 +11,7 @@ use piper_ir::pass::PassFailed;
 use piper_ir::{Builder, Loc, Module, Name, Op, Reporter, Type, Value};
 use piper_schedule::text::filter::Filter;
 use rustc_hash::FxHashMap;
+use std::cmp::Ordering;
 
 use crate::accumulate::{Shape, Sums, additions, erase_unused, gradients, summands};
 use crate::nodes::{Selector, compute_nodes, node_tag, tag_of};
@@ -27,57 +28,127 @@ pub struct Placement {
 /// The coordinates of a slice, sorted by axis.
 type Coordinates = Vec<(Name, i64)>;
 
+/// A slice of the mesh; see [`Slices`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Slice(u32);
+
+/// Slices by number: few of them stand at many values.
+#[derive(Default)]
+struct Slices {
+    coordinates: Vec<Coordinates>,
+    numbers: FxHashMap<Coordinates, Slice>,
+}
+
+impl Slices {
+    fn slice(&mut self, coordinates: Coordinates) -> Slice {
+        if let Some(&known) = self.numbers.get(&coordinates) {
+            return known;
+        }
+        let new = Slice(self.coordinates.len() as u32);
+        self.coordinates.push(coordinates.clone());
+        self.numbers.insert(coordinates, new);
+        new
+    }
+
+    fn coordinates(&self, slice: Slice) -> &Coordinates {
+        &self.coordinates[slice.0 as usize]
+    }
+
+    /// The order of their coordinates.
+    fn compare(&self, a: Slice, b: Slice) -> Ordering {
+        let at = |slice| self.coordinates(slice).iter().map(|c| c.1);
+        at(a).cmp(at(b))
+    }
+}
+
 /// Places a graph; each slice's contributions add up in this shape.
 ///
 /// # Errors
 /// A node that no directive places, or two place differently; a directive that selects nothing; several homes without microbatches.
-pub fn run(module: &mut Module, graph: Op, placements: &[Placement], shape: Shape, reporter: &mut Reporter<'_>) -> Result<(), PassFailed> {
+pub fn run(
+    module: &mut Module,
+    graph: Op,
+    placements: &[Placement],
+    shape: Shape,
+    reporter: &mut Reporter<'_>,
+) -> Result<(), PassFailed> {
     let nodes = compute_nodes(module, graph);
-    let slices = slices_of(module, &nodes, placements, reporter)?;
-    let mut placer = Placer { module, graph, slices, mapped: FxHashMap::default(), types: FxHashMap::default(), groups: FxHashMap::default() };
+    let mut slices = Slices::default();
+    let placed = placed(module, &nodes, placements, &mut slices, reporter)?;
+    let mut placer = Placer {
+        module,
+        graph,
+        slices,
+        placed,
+        mapped: FxHashMap::default(),
+        types: FxHashMap::default(),
+        homes: FxHashMap::default(),
+        groups: FxHashMap::default(),
+    };
     placer.results(&nodes);
     placer.operands(&nodes);
     placer.gradients(shape, reporter)
 }
 
 /// The slice of every node.
-fn slices_of(module: &Module, nodes: &[Op], placements: &[Placement], reporter: &mut Reporter<'_>) -> Result<FxHashMap<Op, Coordinates>, PassFailed> {
+fn placed(
+    module: &Module,
+    nodes: &[Op],
+    placements: &[Placement],
+    slices: &mut Slices,
+    reporter: &mut Reporter<'_>,
+) -> Result<FxHashMap<Op, Slice>, PassFailed> {
     let ctx = module.ctx();
-    let mut slices: FxHashMap<Op, (Coordinates, Loc)> = FxHashMap::default();
+    let mut placed: FxHashMap<Op, (Slice, Loc)> = FxHashMap::default();
     let errors = reporter.error_count();
     let mut selector = Selector::new(module, nodes);
     for placement in placements {
         let selected = selector.select(&placement.filter);
+        let slice = |home: &strategy::Home| {
+            let fixed = home.slice.fixed.iter();
+            let mut coordinates: Coordinates =
+                fixed.map(|(axis, at)| (ctx.name(axis), i64::from(*at))).collect();
+            coordinates.sort_by_key(|(axis, _)| axis.text(ctx));
+            slices.slice(coordinates)
+        };
+        let homes: Vec<Slice> = placement.homes.iter().map(slice).collect();
         for &node in &selected {
             let microbatch = tag_of(module, node, "MB").and_then(|mb| mb.parse::<u32>().ok());
-            let home = placement.homes.iter().find(|home| match (&home.microbatches, microbatch) {
-                (None, _) => true,
-                (Some(range), Some(mb)) => range.contains(&mb),
-                (Some(_), None) => false,
-            });
+            let home =
+                placement.homes.iter().position(|home| match (&home.microbatches, microbatch) {
+                    (None, _) => true,
+                    (Some(range), Some(mb)) => range.contains(&mb),
+                    (Some(_), None) => false,
+                });
             let Some(home) = home else {
                 reporter
-                    .error(placement.loc, format!("node '{}' is on none of the homes given", node_tag(module, node)))
-                    .hint("several homes need a split before them, and a range of microbatches each");
+                    .error(
+                        placement.loc,
+                        format!("node '{}' is on none of the homes given", node_tag(module, node)),
+                    )
+                    .hint(
+                        "several homes need a split before them, and a range of microbatches each",
+                    );
                 break;
             };
-            let mut coordinates: Coordinates = home.slice.fixed.iter().map(|(axis, at)| (ctx.name(axis), i64::from(*at))).collect();
-            coordinates.sort_by_key(|(axis, _)| axis.text(ctx));
-            if let Some((known, first)) = slices.get(&node)
-                && *known != coordinates
+            if let Some((known, first)) = placed.get(&node)
+                && *known != homes[home]
             {
-                let message = format!("node '{}' is placed twice, on different slices", node_tag(module, node));
+                let message = format!(
+                    "node '{}' is placed twice, on different slices",
+                    node_tag(module, node)
+                );
                 reporter.error(placement.loc, message).note(*first, "placed here before");
                 break;
             }
-            slices.insert(node, (coordinates, placement.loc));
+            placed.insert(node, (homes[home], placement.loc));
         }
         if selected.is_empty() {
             reporter.error(placement.loc, "'place' selects no node");
         }
     }
     for &node in nodes {
-        if !slices.contains_key(&node) {
+        if !placed.contains_key(&node) {
             let tags = Compute(node).tags(module).display(ctx);
             reporter
                 .error(module.op_loc(node), format!("node '{}' with tags {tags} has no place", node_tag(module, node)))
@@ -88,17 +159,21 @@ fn slices_of(module: &Module, nodes: &[Op], placements: &[Placement], reporter: 
     if reporter.error_count() > errors {
         return Err(PassFailed);
     }
-    Ok(slices.into_iter().map(|(op, (slice, _))| (op, slice)).collect())
+    Ok(placed.into_iter().map(|(op, (slice, _))| (op, slice)).collect())
 }
 
 struct Placer<'m> {
     module: &'m mut Module,
     graph: Op,
-    slices: FxHashMap<Op, Coordinates>,
+    slices: Slices,
+    /// The slice of every node.
+    placed: FxHashMap<Op, Slice>,
     /// What stands for a value on a slice that is not its own.
-    mapped: FxHashMap<(Value, Coordinates), Value>,
+    mapped: FxHashMap<(Value, Slice), Value>,
     /// Types on slices, as many values have one type.
-    types: FxHashMap<(Type, Coordinates), Type>,
+    types: FxHashMap<(Type, Slice), Type>,
+    /// The slice that a type says.
+    homes: FxHashMap<Type, Slice>,
     groups: FxHashMap<Vec<Coordinates>, Name>,
 }
 
@@ -108,34 +183,43 @@ impl Placer<'_> {
     }
 
     /// The value's type confined to a slice.
-    fn on(&mut self, value: Value, slice: &Coordinates) -> Type {
-        let key = (self.module.ty(value), slice.clone());
+    fn on(&mut self, value: Value, slice: Slice) -> Type {
+        let key = (self.module.ty(value), slice);
         if let Some(&known) = self.types.get(&key) {
             return known;
         }
         let ctx = self.module.ctx();
-        let ty = slice.iter().fold(self.dist(value), |dist, (axis, at)| dist.at(ctx, *axis, *at)).ty(ctx);
+        let coordinates = self.slices.coordinates(slice).iter();
+        let ty =
+            coordinates.fold(self.dist(value), |dist, (axis, at)| dist.at(ctx, *axis, *at)).ty(ctx);
         self.types.insert(key, ty);
         ty
     }
 
     /// The mesh slice a value lives on: that of its node, if a node makes it.
-    fn place(&self, value: Value) -> Coordinates {
-        if let Some(slice) = self.module.defining_op(value).and_then(|op| self.slices.get(&op)) {
-            return slice.clone();
+    fn place(&mut self, value: Value) -> Slice {
+        if let Some(slice) = self.module.defining_op(value).and_then(|op| self.placed.get(&op)) {
+            return *slice;
+        }
+        let ty = self.module.ty(value);
+        if let Some(&known) = self.homes.get(&ty) {
+            return known;
         }
         let mb = self.module.ctx().name(MICROBATCH);
-        match self.dist(value).home {
+        let coordinates = match self.dist(value).home {
             Home::Slice(coords) => coords.into_iter().filter(|(axis, _)| *axis != mb).collect(),
             Home::Group(_) => Vec::new(),
-        }
+        };
+        let slice = self.slices.slice(coordinates);
+        self.homes.insert(ty, slice);
+        slice
     }
 
     fn results(&mut self, nodes: &[Op]) {
         for node in nodes {
-            let slice = self.slices[node].clone();
+            let slice = self.placed[node];
             for value in self.module.results(*node) {
-                let ty = self.on(value, &slice);
+                let ty = self.on(value, slice);
                 self.module.set_ty(value, ty);
             }
         }
@@ -151,23 +235,21 @@ impl Placer<'_> {
                 continue;
             }
             let value = self.module.result(op, 0);
-            let mut homes: Vec<Coordinates> = Vec::new();
-            for user in self.module.uses(value).map(|u| u.op).collect::<Vec<_>>() {
-                if let Some(slice) = self.slices.get(&user)
-                    && !homes.contains(slice)
-                {
-                    homes.push(slice.clone());
+            let mut homes: Vec<Slice> = Vec::new();
+            for slice in self.module.uses(value).filter_map(|used| self.placed.get(&used.op)) {
+                if !homes.contains(slice) {
+                    homes.push(*slice);
                 }
             }
-            homes.sort_by(|a, b| a.iter().map(|c| c.1).cmp(b.iter().map(|c| c.1)));
+            homes.sort_by(|a, b| self.slices.compare(*a, *b));
             match (&homes[..], &*name) {
                 ([], _) => {}
                 ([only], _) => {
-                    let ty = self.on(value, only);
+                    let ty = self.on(value, *only);
                     self.module.set_ty(value, ty);
                 }
                 (_, "dag.input") => {
-                    for (i, home) in homes.iter().enumerate() {
+                    for (i, &home) in homes.iter().enumerate() {
                         let ty = self.on(value, home);
                         if i == 0 {
                             self.module.set_ty(value, ty);
@@ -177,33 +259,39 @@ impl Placer<'_> {
                         self.module.insert_before(op, copy);
                         let result = self.module.result(copy, 0);
                         self.module.set_ty(result, ty);
-                        self.mapped.insert((value, home.clone()), result);
+                        self.mapped.insert((value, home), result);
                     }
                 }
                 _ => {
-                    let group = self.group(&homes);
+                    let homes: Vec<(Slice, Coordinates)> = homes
+                        .iter()
+                        .map(|home| (*home, self.slices.coordinates(*home).clone()))
+                        .collect();
+                    let group =
+                        self.group(&homes.iter().map(|(_, home)| home.clone()).collect::<Vec<_>>());
                     let grouped = Dist { home: Home::Group(group), ..self.dist(value) };
                     self.module.set_ty(value, grouped.ty(&ctx));
                     let mut after = op;
-                    for home in &homes {
-                        let ty = Dist { home: Home::Slice(home.clone()), ..grouped.clone() }.ty(&ctx);
+                    for (slice, home) in homes {
+                        let ty = Dist { home: Home::Slice(home), ..grouped.clone() }.ty(&ctx);
                         let mut b = Builder::after(self.module, after);
                         let state = b.state("dag.project").operands([value]).results([ty]);
                         after = b.insert(state);
                         let here = self.module.result(after, 0);
-                        self.mapped.insert((value, home.clone()), here);
+                        self.mapped.insert((value, slice), here);
                     }
                 }
             }
         }
         for &node in nodes {
-            let slice = self.slices[&node].clone();
-            for (i, value) in self.module.operands(node).collect::<Vec<_>>().into_iter().enumerate() {
-                let key = (value, slice.clone());
+            let slice = self.placed[&node];
+            for (i, value) in self.module.operands(node).collect::<Vec<_>>().into_iter().enumerate()
+            {
+                let key = (value, slice);
                 if let Some(&here) = self.mapped.get(&key) {
                     self.module.set_operand(node, i, here);
                 } else if self.place(value) != slice {
-                    let ty = self.on(value, &slice);
+                    let ty = self.on(value, slice);
                     let from = self.module.defining_op(value).expect("made by a node");
                     let mut b = Builder::after(self.module, from);
                     let state = b.state("dag.transfer").operands([value]).results([ty]);
@@ -221,7 +309,10 @@ impl Placer<'_> {
             return known;
         }
         let ctx = self.module.ctx_arc();
-        let slices: Vec<_> = homes.iter().map(|home| ctx.dict_attr(home.iter().map(|(axis, at)| (*axis, ctx.int_attr(*at))))).collect();
+        let slices: Vec<_> = homes
+            .iter()
+            .map(|home| ctx.dict_attr(home.iter().map(|(axis, at)| (*axis, ctx.int_attr(*at)))))
+            .collect();
         let name = ctx.name(&self.unused_name(homes));
         let mesh = self.module.attr_by(self.graph, "mesh").expect("a graph names its mesh");
         let mut b = Builder::before(self.module, self.graph);
@@ -238,7 +329,9 @@ impl Placer<'_> {
     /// `pp0_pp3`: the coordinates of the slices.
     fn unused_name(&self, homes: &[Coordinates]) -> String {
         let ctx = self.module.ctx();
-        let slice = |home: &Coordinates| home.iter().map(|(axis, at)| format!("{}{at}", axis.text(ctx))).collect::<String>();
+        let slice = |home: &Coordinates| {
+            home.iter().map(|(axis, at)| format!("{}{at}", axis.text(ctx))).collect::<String>()
+        };
         let mut name = homes.iter().map(slice).collect::<Vec<_>>().join("_");
         while self.module.lookup(self.module.root(), &name).is_some() {
             name.push('_');
@@ -251,7 +344,7 @@ impl Placer<'_> {
         let mut sums = Sums::default();
         for op in gradients(self.module, self.graph) {
             let old = self.module.operand(op, 0);
-            let mut by_slice: Vec<(Coordinates, Vec<Value>)> = Vec::new();
+            let mut by_slice: Vec<(Slice, Vec<Value>)> = Vec::new();
             for value in summands(self.module, old) {
                 let slice = self.place(value);
                 match by_slice.iter_mut().find(|(known, _)| *known == slice) {
@@ -259,7 +352,7 @@ impl Placer<'_> {
                     None => by_slice.push((slice, vec![value])),
                 }
             }
-            if let [(slice, _)] = &by_slice[..] {
+            if let [(slice, _)] = by_slice[..] {
                 // The sum stands already; its operations move with what they add.
                 for sum in additions(self.module, old) {
                     let value = self.module.result(sum, 0);
@@ -270,10 +363,12 @@ impl Placer<'_> {
                 self.module.set_ty(result, ty);
                 continue;
             }
-            by_slice.sort_by(|a, b| a.0.iter().map(|c| c.1).cmp(b.0.iter().map(|c| c.1)));
-            let homes: Vec<Coordinates> = by_slice.iter().map(|(slice, _)| slice.clone()).collect();
+            by_slice.sort_by(|a, b| self.slices.compare(a.0, b.0));
+            let homes: Vec<Coordinates> =
+                by_slice.iter().map(|(slice, _)| self.slices.coordinates(*slice).clone()).collect();
             let mut b = Builder::before(self.module, op);
-            let totals: Vec<Value> = by_slice.iter().map(|(_, values)| sums.sum(&mut b, values, shape)).collect();
+            let totals: Vec<Value> =
+                by_slice.iter().map(|(_, values)| sums.sum(&mut b, values, shape)).collect();
             let total = self.over_group(op, &homes, &totals, reporter)?;
             self.module.set_operand(op, 0, total);
             let ty = self.module.ty(total);
@@ -284,18 +379,31 @@ impl Placer<'_> {
         Ok(())
     }
 
-    fn over_group(&mut self, op: Op, homes: &[Coordinates], sums: &[Value], reporter: &mut Reporter<'_>) -> Result<Value, PassFailed> {
+    fn over_group(
+        &mut self,
+        op: Op,
+        homes: &[Coordinates],
+        sums: &[Value],
+        reporter: &mut Reporter<'_>,
+    ) -> Result<Value, PassFailed> {
         let ctx = self.module.ctx_arc();
         let Some(&group) = self.groups.get(homes) else {
             let name = self.module.attr_by(op, "name").map_or(String::new(), |a| a.display(&ctx));
             reporter
-                .error(self.module.op_loc(op), format!("parameter {name} is used on slices that give it no gradient"))
+                .error(
+                    self.module.op_loc(op),
+                    format!("parameter {name} is used on slices that give it no gradient"),
+                )
                 .hint("use nn.stop_gradient on a parameter of its own, or place the uses together");
             return Err(PassFailed);
         };
         let mut joined = self.dist(sums[0]);
         joined.home = Home::Group(group);
-        let graph_parts = self.module.attr_by(self.graph, "microbatches").and_then(|m| m.as_int(&ctx)).unwrap_or(1);
+        let graph_parts = self
+            .module
+            .attr_by(self.graph, "microbatches")
+            .and_then(|m| m.as_int(&ctx))
+            .unwrap_or(1);
         let held: Vec<_> = sums.iter().map(|v| self.dist(*v).held).collect();
         if held.iter().any(|h| *h != held[0]) {
             joined.held = held[1..].iter().fold(held[0].clone(), |all, next| match (all, next) {
@@ -309,7 +417,11 @@ impl Placer<'_> {
         let value = b.value(state);
         joined.partial.retain(|axis| *axis != group);
         let axes = ctx.array_attr(vec![ctx.symbol_attr_of(group)]);
-        let state = b.state("dag.all_reduce").operands([value]).results([joined.ty(&ctx)]).attr(&ctx, "axes", axes);
+        let state = b
+            .state("dag.all_reduce")
+            .operands([value])
+            .results([joined.ty(&ctx)])
+            .attr(&ctx, "axes", axes);
         Ok(b.value(state))
     }
 }

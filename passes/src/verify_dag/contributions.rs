@@ -5,7 +5,7 @@
 //! that a fault in a pass that writes both is found.
 
 use piper_dialects::dag::Compute;
-use piper_ir::{Attr, Op, Reporter, Value};
+use piper_ir::{Attr, Context, Op, Reporter, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Checked;
@@ -16,9 +16,10 @@ type Segment = Attr;
 
 pub(super) fn check(graph: &Checked<'_>, reporter: &mut Reporter<'_>) {
     let module = graph.module;
-    let forward = forward_microbatches(graph);
+    let mut identities = Identities { graph, known: FxHashMap::default() };
+    let forward = forward_microbatches(graph, &mut identities);
     for (name, gradient, value) in roots(graph, reporter) {
-        check_one(graph, &name, gradient, value, &forward, reporter);
+        check_one(graph, &name, gradient, value, &mut identities, &forward, reporter);
     }
     for node in graph.nodes() {
         let op = node.0;
@@ -97,21 +98,35 @@ fn packed(graph: &Checked<'_>, mut value: Value) -> Option<Op> {
 }
 
 /// The microbatches that every segment's forward runs; `None` stands for the whole batch.
-fn forward_microbatches(graph: &Checked<'_>) -> FxHashMap<Segment, Vec<Option<i64>>> {
+fn forward_microbatches(
+    graph: &Checked<'_>,
+    identities: &mut Identities<'_>,
+) -> FxHashMap<Segment, Vec<Option<i64>>> {
     let mut forward: FxHashMap<Segment, Vec<Option<i64>>> = FxHashMap::default();
     for node in graph.nodes() {
         if node.kind(graph.module).as_str(graph.ctx()) == Some("F") {
-            let (segment, microbatch) = identity(graph, node);
+            let (segment, microbatch) = identities.of(node);
             forward.entry(segment).or_default().push(microbatch);
         }
     }
     forward
 }
 
-/// The segment and microbatch of a node.
-fn identity(graph: &Checked<'_>, node: Compute) -> (Segment, Option<i64>) {
-    let ctx = graph.ctx();
-    let tags = node.tags(graph.module);
+/// Segments and microbatches, by a node's tags: its forward and backward and every weight of it ask for the same.
+struct Identities<'g> {
+    graph: &'g Checked<'g>,
+    known: FxHashMap<Attr, (Segment, Option<i64>)>,
+}
+
+impl Identities<'_> {
+    /// The segment and microbatch of a node.
+    fn of(&mut self, node: Compute) -> (Segment, Option<i64>) {
+        let tags = node.tags(self.graph.module);
+        *self.known.entry(tags).or_insert_with(|| identity(self.graph.ctx(), tags))
+    }
+}
+
+fn identity(ctx: &Context, tags: Attr) -> (Segment, Option<i64>) {
     let entries = tags.as_dict(ctx).unwrap_or(&[]);
     let mut microbatch = None;
     let rest: Vec<_> = entries
@@ -133,6 +148,7 @@ fn check_one(
     name: &str,
     gradient: Op,
     value: Value,
+    identities: &mut Identities<'_>,
     forward: &FxHashMap<Segment, Vec<Option<i64>>>,
     reporter: &mut Reporter<'_>,
 ) {
@@ -179,7 +195,7 @@ fn check_one(
                 .note(module.op_loc(def), "this node is no part of a weight gradient");
             return;
         }
-        let key = identity(graph, node);
+        let key = identities.of(node);
         if let Some(first) = found.insert(key, def) {
             let segment = key.0.display(ctx);
             let microbatch = key.1.map_or(String::new(), |mb| format!(" and microbatch {mb}"));

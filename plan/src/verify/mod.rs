@@ -213,11 +213,15 @@ fn for_each_program<T: Send>(plan: &Plan, work: impl Fn(ProgramId) -> T + Sync) 
     let ids: Vec<ProgramId> = (0..plan.programs.len() as u32).map(ProgramId).collect();
     let run = &|ids: &[ProgramId]| -> Vec<T> { ids.iter().map(|&id| work(id)).collect() };
     std::thread::scope(|scope| {
-        let threads: Vec<_> = ids.chunks(share).map(|ids| scope.spawn(move || run(ids))).collect();
-        let join = |thread: std::thread::ScopedJoinHandle<'_, Vec<T>>| {
-            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        threads.into_iter().flat_map(join).collect()
+        // The caller takes the first share itself: on one core there is no thread to wait for.
+        let (mine, others) = ids.split_at(share.min(ids.len()));
+        let threads: Vec<_> =
+            others.chunks(share).map(|ids| scope.spawn(move || run(ids))).collect();
+        let mut found = run(mine);
+        for thread in threads {
+            found.extend(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        found
     })
 }
 
