@@ -216,6 +216,8 @@ pub enum Trait {
     Commutative,
     /// No operands, one result, determined by attributes.
     ConstantLike,
+    /// Its result is printed by the text of its attribute `name`, unless it was written with another one.
+    NamesResult,
 }
 
 /// How an operation is written when not in the generic form.

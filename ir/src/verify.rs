@@ -190,7 +190,8 @@ fn check_traits(module: &Module, op: Op, def: &OpDef, reporter: &mut Reporter<'_
             | Trait::NoTerminator
             | Trait::GraphRegion
             | Trait::Commutative
-            | Trait::ConstantLike => {}
+            | Trait::ConstantLike
+            | Trait::NamesResult => {}
         }
     }
 }

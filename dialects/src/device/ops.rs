@@ -89,6 +89,7 @@ dialect_ops! {
     Buffer = "device.buffer" {
         results: { buffer: one(BUFFER) },
         attrs: { name: one(A::Str), persistent: optional(A::Unit), offset: optional(COUNT) },
+        traits: [NamesResult],
         format: "$name `:` type($buffer) (`persistent` $persistent^)? (`at` $offset^)? attr-dict",
     }
 
@@ -97,6 +98,7 @@ dialect_ops! {
         operands: { base: one(BUFFER) },
         results: { view: one(BUFFER) },
         attrs: { name: one(A::Str), start: one(COUNT) },
+        traits: [NamesResult],
         format: "$name `of` $base `:` type($view) `from` $start attr-dict",
         verify: verify::view,
     }

@@ -1,5 +1,6 @@
 //! Writing modules. Output is canonical: reading it back and writing it again gives the same bytes.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -370,14 +371,29 @@ impl<'m> Printer<'m> {
             }
             return;
         }
-        let name = match hints[0] {
-            Some(hint) => self.unique(hint.text(self.ctx)),
+        let hint = hints[0].map(|hint| hint.text(self.ctx).into()).or_else(|| self.result_name(op));
+        let name = match hint {
+            Some(hint) => self.unique(&hint),
             None => {
                 self.next_value += 1;
                 (self.next_value - 1).to_string().into()
             }
         };
         self.value_names.insert(first, name);
+    }
+
+    /// What an operation itself calls its result, as far as value names can have it.
+    fn result_name(&self, op: Op) -> Option<Cow<'m, str>> {
+        let module = self.module();
+        if !module.has_trait(op, Trait::NamesResult) {
+            return None;
+        }
+        let name = module.attr_by(op, "name")?.as_str(self.ctx).filter(|name| !name.is_empty())?;
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "._$-".contains(c);
+        Some(match name.chars().all(is_plain) {
+            true => name.into(),
+            false => name.chars().map(|c| if is_plain(c) { c } else { '_' }).collect(),
+        })
     }
 
     fn unique(&mut self, hint: &str) -> Box<str> {

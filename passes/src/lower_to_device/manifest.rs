@@ -197,7 +197,7 @@ pub(super) fn probe(l: &mut Lowering<'_>, node: &Node, class: u32, reporter: &mu
         }
         home(l, class, buffer, &piece, shard, true, node.op);
         let attrs = [("output", l.ctx.str_attr(&piece.tensor)), ("part", l.ctx.int_attr(0))];
-        let label = l.ctx.name(&piece.tensor);
+        let label = l.ctx.str_attr(&piece.tensor);
         l.instruction(class, node, "device.store_output", &[buffer], &attrs, label);
     }
 }

@@ -6,7 +6,7 @@ use piper_ir::{Attr, Name, Op, Reporter, Type, Value};
 use rustc_hash::FxHashSet;
 
 use super::manifest;
-use super::programs::Lowering;
+use super::programs::{Lowering, text};
 use super::schedule::{Node, Overwrite, Task};
 use super::topology::slice_coords;
 
@@ -55,7 +55,7 @@ fn launch(
     class: u32,
     callee: Attr,
     launch: &Launch,
-    label: Name,
+    label: Attr,
 ) {
     let segments =
         [launch.reads.len(), launch.updates.len(), launch.writes.len()].map(|n| n as i64);
@@ -76,7 +76,7 @@ fn builtin(
     kernel: BuiltinKernel,
     hyper: Attr,
     uses: &Launch,
-    label: Name,
+    label: Attr,
 ) {
     let types =
         |values: &[Value]| -> Vec<Type> { values.iter().map(|v| l.module.ty(*v)).collect() };
@@ -176,8 +176,7 @@ fn compute(l: &mut Lowering<'_>, node: &Node, class: u32) {
     let results: Vec<Value> = l.module.results(node.op).collect();
     let writes = results.into_iter().map(|v| l.write(v, class)).collect();
     let callee = l.module.attr_by(node.op, "callee").expect("declared");
-    let label = l.module.attr_by(node.op, "node").and_then(|n| n.as_str(&l.ctx)).unwrap_or("");
-    let label = l.ctx.name(label);
+    let label = l.module.attr_by(node.op, "node").expect("declared");
     launch(l, node, class, callee, &Launch { reads, writes, ..Launch::default() }, label);
 }
 
@@ -262,8 +261,8 @@ fn offsets(l: &Lowering<'_>, op: Op) -> Vec<i64> {
 
 /// Copies into the parts of a flat buffer, and zeros between and behind them.
 /// What a person would call a part of a flat value.
-fn part_label(l: &Lowering<'_>, flat: Name, part: &str) -> Name {
-    l.ctx.name(&format!("{}.{part}", flat.text(&l.ctx)))
+fn part_label(l: &Lowering<'_>, flat: Attr, part: &str) -> Attr {
+    l.ctx.str_attr(&format!("{}.{part}", text(&l.ctx, flat)))
 }
 
 fn pack(l: &mut Lowering<'_>, node: &Node, class: u32) {
@@ -282,7 +281,7 @@ fn pack(l: &mut Lowering<'_>, node: &Node, class: u32) {
         gaps.push((end, offset));
         end = offset + elems as i64;
         let src = l.read(value, class, node);
-        let part_label = part_label(l, label, l.label(value).text(&l.ctx));
+        let part_label = part_label(l, label, text(&l.ctx, l.label(value)));
         let part = l.view(class, base, offset, elems, element, part_label);
         l.instruction(class, node, "device.copy", &[src, part], &[], part_label);
     }
@@ -305,7 +304,7 @@ fn unpack(l: &mut Lowering<'_>, node: &Node, class: u32) {
             let kept = l.topology.kept(l.module, value);
             (kept.elems, kept.element)
         };
-        let part_label = part_label(l, label, l.label(value).text(&l.ctx));
+        let part_label = part_label(l, label, text(&l.ctx, l.label(value)));
         let part = l.view(class, base, offset, elems, element, part_label);
         let dst = l.write(value, class);
         l.instruction(class, node, "device.copy", &[part, dst], &[], part_label);
@@ -321,7 +320,7 @@ fn numbers(l: &mut Lowering<'_>, node: &Node, class: u32, kernel: BuiltinKernel)
     let hyper = l.module.attr_by(node.op, "max_norm").map(|max| (key, max));
     let hyper = l.ctx.dict_attr(hyper);
     let uses = Launch { reads, writes, ..Launch::default() };
-    let label = l.ctx.name(kernel.name());
+    let label = l.ctx.str_attr(kernel.name());
     builtin(l, node, class, kernel, hyper, &uses, label);
 }
 

@@ -35,7 +35,7 @@ pub(super) struct Body {
     /// How often a root will still be read.
     remaining: FxHashMap<Value, u32>,
     /// How often a buffer name was taken.
-    names: FxHashMap<Name, u32>,
+    names: FxHashMap<Attr, u32>,
 }
 
 /// Everything the lowering of one graph knows.
@@ -65,6 +65,11 @@ pub(super) struct Lowering<'m> {
     pub(super) input_axes: Vec<Name>,
     /// Names of declared inputs, outputs and states.
     pub(super) declared: FxHashSet<(&'static str, String)>,
+}
+
+/// The text of a label.
+pub(super) fn text(ctx: &Context, label: Attr) -> &str {
+    label.as_str(ctx).unwrap_or("")
 }
 
 /// Builds the `device.plan` of a graph.
@@ -290,22 +295,22 @@ impl Lowering<'_> {
         persistent: Option<&str>,
     ) -> Value {
         let ty = self.topology.kept(self.module, value).buffer;
-        let label = persistent.map_or_else(|| self.label(value), |name| self.ctx.name(name));
+        let label = persistent.map_or_else(|| self.label(value), |name| self.ctx.str_attr(name));
         let buffer = self.declare_buffer(class, label, ty, persistent.is_some());
         self.bodies[class as usize].buffers.insert(value, buffer);
         buffer
     }
 
-    fn declare_buffer(&mut self, class: u32, label: Name, ty: Type, persistent: bool) -> Value {
+    fn declare_buffer(&mut self, class: u32, label: Attr, ty: Type, persistent: bool) -> Value {
         let name = self.fresh_name(class, label);
         let mut state =
             OpState::new(self.ctx.op_name("device.buffer"), self.module.op_loc(self.graph))
-                .attr(&self.ctx, "name", self.ctx.str_attr(name.text(&self.ctx)))
+                .attr(&self.ctx, "name", name)
                 .results([ty]);
         if persistent {
             state = state.attr(&self.ctx, "persistent", self.ctx.unit());
         }
-        let buffer = self.declare(class, state, name);
+        let buffer = self.declare(class, state);
         if persistent {
             self.bodies[class as usize].persistent.insert(buffer);
         }
@@ -320,32 +325,22 @@ impl Lowering<'_> {
         start: i64,
         elems: u64,
         element: Type,
-        label: Name,
+        label: Attr,
     ) -> Value {
         let name = self.fresh_name(class, label);
         let ty = buffer_type(&self.ctx, elems, element);
         let state = OpState::new(self.ctx.op_name("device.view"), self.module.op_loc(self.graph))
             .operands([base])
-            .attr(&self.ctx, "name", self.ctx.str_attr(name.text(&self.ctx)))
+            .attr(&self.ctx, "name", name)
             .attr(&self.ctx, "start", self.ctx.int_attr(start))
             .results([ty]);
-        self.declare(class, state, name)
+        self.declare(class, state)
     }
 
-    fn declare(&mut self, class: u32, state: OpState, name: Name) -> Value {
+    fn declare(&mut self, class: u32, state: OpState) -> Value {
         let op = self.module.create(state);
         self.module.append(self.bodies[class as usize].block, op);
-        let value = self.module.result(op, 0);
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "._$-".contains(c);
-        let text = name.text(&self.ctx);
-        let hint = if text.chars().all(is_plain) {
-            name
-        } else {
-            let plain = text.chars().map(|c| if is_plain(c) { c } else { '_' });
-            self.ctx.name(&plain.collect::<String>())
-        };
-        self.module.set_value_name(value, hint);
-        value
+        self.module.result(op, 0)
     }
 
     /// Puts a declaration without results after the buffers.
@@ -360,7 +355,7 @@ impl Lowering<'_> {
         self.module.append(self.plan_block, op);
     }
 
-    fn fresh_name(&mut self, class: u32, label: Name) -> Name {
+    fn fresh_name(&mut self, class: u32, label: Attr) -> Attr {
         let names = &mut self.bodies[class as usize].names;
         match names.get_mut(&label) {
             None => {
@@ -369,37 +364,34 @@ impl Lowering<'_> {
             }
             Some(count) => {
                 *count += 1;
-                let name = self.ctx.name(&format!("{}_{count}", label.text(&self.ctx)));
+                let name = self.ctx.str_attr(&format!("{}_{count}", text(&self.ctx, label)));
+                let known = names.len();
+                names.entry(name).or_insert(0);
                 // A label may itself look like a repeated one.
-                if names.contains_key(&name) {
-                    self.fresh_name(class, label)
-                } else {
-                    names.insert(name, 0);
-                    name
-                }
+                if names.len() > known { name } else { self.fresh_name(class, label) }
             }
         }
     }
 
     /// What a person would call a value: the name it was written with, or that of its node.
-    pub(super) fn label(&self, value: Value) -> Name {
+    pub(super) fn label(&self, value: Value) -> Attr {
         if let Some(name) = self.module.value_name(value) {
-            return name;
+            return self.ctx.str_attr(name.text(&self.ctx));
         }
-        let Some(def) = self.module.defining_op(value) else { return self.ctx.name("value") };
-        if let Some(node) = self.module.attr_by(def, "node").and_then(|n| n.as_str(&self.ctx)) {
+        let Some(def) = self.module.defining_op(value) else { return self.ctx.str_attr("value") };
+        if let Some(node) = self.module.attr_by(def, "node") {
             let at = self.module.results(def).position(|r| r == value).unwrap_or(0);
             return if self.module.num_results(def) == 1 {
-                self.ctx.name(node)
+                node
             } else {
-                self.ctx.name(&format!("{node}.{at}"))
+                self.ctx.str_attr(&format!("{}.{at}", text(&self.ctx, node)))
             };
         }
         match self.module.name_text(def) {
             "dag.transfer" | "dag.gradient" | "dag.project" | "dag.add" => {
                 self.label(self.module.operand(def, 0))
             }
-            name => self.ctx.name(name.trim_start_matches("dag.")),
+            name => self.ctx.str_attr(name.trim_start_matches("dag.")),
         }
     }
 
@@ -411,7 +403,7 @@ impl Lowering<'_> {
         name: &str,
         operands: &[Value],
         attrs: &[(&str, Attr)],
-        label: Name,
+        label: Attr,
     ) {
         let stream = match name {
             "device.send"
@@ -424,7 +416,7 @@ impl Lowering<'_> {
         let mut state = OpState::new(self.ctx.op_name(name), self.module.op_loc(node.op))
             .operands(operands.iter().copied())
             .attr(&self.ctx, "stream", stream)
-            .attr(&self.ctx, "name", self.ctx.str_attr(label.text(&self.ctx)))
+            .attr(&self.ctx, "name", label)
             .attr(&self.ctx, ORIGIN, self.ctx.int_attr(node.index.into()));
         for (key, attr) in attrs {
             state = state.attr(&self.ctx, key, *attr);
