@@ -59,7 +59,9 @@ impl Sums {
     pub fn sum(&mut self, b: &mut Builder<'_>, values: &[Value], shape: Shape) -> Value {
         match (values, shape) {
             ([only], _) => *only,
-            (_, Shape::Chain) => values[1..].iter().fold(values[0], |total, &next| self.add(b, total, next)),
+            (_, Shape::Chain) => {
+                values[1..].iter().fold(values[0], |total, &next| self.add(b, total, next))
+            }
             (_, Shape::Tree) => {
                 // The left half is the largest power of two below the length, so that aligned halves are subtrees of the whole.
                 let (left, right) = values.split_at(left_half(values.len()));
@@ -73,7 +75,8 @@ impl Sums {
     pub fn add(&mut self, b: &mut Builder<'_>, a: Value, other: Value) -> Value {
         let types = (b.module.ty(a), b.module.ty(other));
         let ty = *self.united.entry(types).or_insert_with(|| united(b.module, a, types));
-        let loc = b.module.defining_op(other).map_or(b.ctx().unknown_loc(), |op| b.module.op_loc(op));
+        let loc =
+            b.module.defining_op(other).map_or(b.ctx().unknown_loc(), |op| b.module.op_loc(op));
         b.set_loc(loc);
         let state = b.state("dag.add").operands([a, other]).results([ty]);
         b.value(state)
@@ -85,8 +88,12 @@ fn united(module: &Module, a: Value, (x, y): (Type, Type)) -> Type {
     let ctx = module.ctx();
     let dist = |ty: Type| Dist::of(ctx, ty).expect("a value of the graph");
     let (x, y) = (dist(x), dist(y));
-    let graph = module.defining_op(a).and_then(|op| module.parent_op(op)).and_then(|op| Graph::cast(module, op));
-    let microbatches = graph.and_then(|g| g.microbatches(module)).and_then(|m| m.as_int(ctx)).unwrap_or(1);
+    let graph = module
+        .defining_op(a)
+        .and_then(|op| module.parent_op(op))
+        .and_then(|op| Graph::cast(module, op));
+    let microbatches =
+        graph.and_then(|g| g.microbatches(module)).and_then(|m| m.as_int(ctx)).unwrap_or(1);
     let held = match (&x.held, &y.held) {
         // What would be counted twice is for the verifier of the sum to report.
         (Some(p), Some(q)) => p.united(q, microbatches).unwrap_or_else(|_| Some(p.clone())),

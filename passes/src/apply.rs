@@ -77,7 +77,8 @@ fn dualpipe_options() -> Vec<OptionDef> {
 /// Applies the primitives of some kinds to every graph.
 fn apply(cx: &mut PassContext<'_, '_>, wanted: fn(&Kind) -> bool, shape: Shape) -> PassResult {
     for graph in graphs(cx.module) {
-        let directives: Vec<Directive> = directives_of(cx.module, graph).into_iter().filter(|d| wanted(&d.kind)).collect();
+        let directives: Vec<Directive> =
+            directives_of(cx.module, graph).into_iter().filter(|d| wanted(&d.kind)).collect();
         primitives(cx.module, graph, directives, shape, cx.reporter)?;
     }
     Ok(())
@@ -85,13 +86,17 @@ fn apply(cx: &mut PassContext<'_, '_>, wanted: fn(&Kind) -> bool, shape: Shape) 
 
 /// The directives of the plan that a graph came from, in text order.
 fn directives_of(module: &Module, graph: Op) -> Vec<Directive> {
-    plan_of(module, graph).and_then(|op| PlanSpec::read(module, op)).map_or(Vec::new(), |plan| plan.directives)
+    plan_of(module, graph)
+        .and_then(|op| PlanSpec::read(module, op))
+        .map_or(Vec::new(), |plan| plan.directives)
 }
 
 /// The plan that a graph came from: it is for the same function on the same mesh.
 fn plan_of(module: &Module, graph: Op) -> Option<Op> {
     let of = |op: Op, name: &str| module.attr_by(op, name);
-    plans(module).into_iter().find(|&plan| of(plan, "function") == of(graph, "function") && of(plan, "mesh") == of(graph, "mesh"))
+    plans(module).into_iter().find(|&plan| {
+        of(plan, "function") == of(graph, "function") && of(plan, "mesh") == of(graph, "mesh")
+    })
 }
 
 /// Applies primitives to a graph and takes them out of the plan. Primitives commute but for what they need of each other, so that they are
@@ -99,7 +104,13 @@ fn plan_of(module: &Module, graph: Op) -> Option<Op> {
 ///
 /// # Errors
 /// As the primitives'.
-pub fn primitives(module: &mut Module, graph: Op, directives: Vec<Directive>, shape: Shape, reporter: &mut Reporter<'_>) -> PassResult {
+pub fn primitives(
+    module: &mut Module,
+    graph: Op,
+    directives: Vec<Directive>,
+    shape: Shape,
+    reporter: &mut Reporter<'_>,
+) -> PassResult {
     let mut placements = Vec::new();
     let mut rows = Vec::new();
     for directive in &directives {
@@ -109,10 +120,21 @@ pub fn primitives(module: &mut Module, graph: Op, directives: Vec<Directive>, sh
     }
     for Directive { loc, kind, .. } in &directives {
         match kind {
-            Kind::Split { tag, parts } => split::run(module, graph, tag, i64::from(*parts), shape, *loc, reporter)?,
-            Kind::Place { filter, homes } => placements.push(place::Placement { filter: filter.clone(), homes: homes.clone(), loc: *loc }),
+            Kind::Split { tag, parts } => {
+                split::run(module, graph, tag, i64::from(*parts), shape, *loc, reporter)?
+            }
+            Kind::Place { filter, homes } => placements.push(place::Placement {
+                filter: filter.clone(),
+                homes: homes.clone(),
+                loc: *loc,
+            }),
             Kind::Order { stages, slice, row } => {
-                rows.push(order::Row { stages: stages.clone(), slice: slice.clone(), row: row.clone(), loc: *loc });
+                rows.push(order::Row {
+                    stages: stages.clone(),
+                    slice: slice.clone(),
+                    row: row.clone(),
+                    loc: *loc,
+                });
             }
             _ => {}
         }
@@ -133,21 +155,29 @@ fn named(cx: &mut PassContext<'_, '_>, name: &str, options: &PassOptions) -> Pas
     let shape = Shape::of(options).unwrap_or_default();
     for graph in graphs(cx.module) {
         let Some(plan_op) = plan_of(cx.module, graph) else { continue };
-        let stands = directives_of(cx.module, graph).into_iter().find(|d| cx.module.name_text(d.op) == name);
+        let stands =
+            directives_of(cx.module, graph).into_iter().find(|d| cx.module.name_text(d.op) == name);
         match stands {
             Some(directive) => agree(cx, &directive, options)?,
-            None if options.is_given("stages") || options.is_given("axis") => add_directive(cx, plan_op, name, options)?,
+            None if options.is_given("stages") || options.is_given("axis") => {
+                add_directive(cx, plan_op, name, options)?
+            }
             None => continue,
         }
         found = true;
         let plan = PlanSpec::read(cx.module, plan_op).ok_or(PassFailed)?;
-        let named: Vec<Directive> = plan.directives.iter().filter(|d| cx.module.name_text(d.op) == name).cloned().collect();
+        let named: Vec<Directive> =
+            plan.directives.iter().filter(|d| cx.module.name_text(d.op) == name).cloned().collect();
         for directive in &named {
             let made = match name {
-                PipelineOp::NAME => expand_directives::pipeline(cx.module, &plan, directive, cx.reporter)?,
+                PipelineOp::NAME => {
+                    expand_directives::pipeline(cx.module, &plan, directive, cx.reporter)?
+                }
                 _ => expand_directives::dualpipe(cx.module, &plan, directive, cx.reporter)?,
             };
-            let directives = made.into_iter().filter_map(|op| Some(Directive { op, loc: directive.loc, kind: Kind::read(cx.module, op)? }));
+            let directives = made.into_iter().filter_map(|op| {
+                Some(Directive { op, loc: directive.loc, kind: Kind::read(cx.module, op)? })
+            });
             let directives: Vec<_> = directives.collect();
             primitives(cx.module, graph, directives, shape, cx.reporter)?;
         }
@@ -174,7 +204,10 @@ fn agree(cx: &mut PassContext<'_, '_>, directive: &Directive, options: &PassOpti
             let name = cx.module.name_text(directive.op);
             let says = stands.map_or("no value".to_owned(), |s| format!("'{s}'"));
             cx.reporter
-                .error(directive.loc, format!("'{name}' says {key} = {says}, but the pass option says {key}={given}"))
+                .error(
+                    directive.loc,
+                    format!("'{name}' says {key} = {says}, but the pass option says {key}={given}"),
+                )
                 .hint("remove one of the two");
             return Err(PassFailed);
         }
@@ -183,14 +216,29 @@ fn agree(cx: &mut PassContext<'_, '_>, directive: &Directive, options: &PassOpti
 }
 
 /// Puts the directive that the options describe at the end of the plan.
-fn add_directive(cx: &mut PassContext<'_, '_>, plan: Op, name: &str, options: &PassOptions) -> PassResult {
+fn add_directive(
+    cx: &mut PassContext<'_, '_>,
+    plan: Op,
+    name: &str,
+    options: &PassOptions,
+) -> PassResult {
     let ctx = cx.ctx();
     let loc = cx.module.op_loc(plan);
     let mut attrs: Vec<(&str, Attr)> = Vec::new();
-    let required: &[&str] = if name == PipelineOp::NAME { &["axis", "stages", "schedule", "microbatches"] } else { &["axis", "stages", "microbatches"] };
+    let required: &[&str] = if name == PipelineOp::NAME {
+        &["axis", "stages", "schedule", "microbatches"]
+    } else {
+        &["axis", "stages", "microbatches"]
+    };
     for &key in required {
         let Some(text) = options.text(key) else {
-            cx.reporter.error(loc, format!("the options of pass '{}' lack '{key}'", name.trim_start_matches("strategy.")));
+            cx.reporter.error(
+                loc,
+                format!(
+                    "the options of pass '{}' lack '{key}'",
+                    name.trim_start_matches("strategy.")
+                ),
+            );
             return Err(PassFailed);
         };
         let attr = match key {
@@ -211,7 +259,9 @@ fn add_directive(cx: &mut PassContext<'_, '_>, plan: Op, name: &str, options: &P
     let block = PlanOp(plan).body(cx.module);
     let block = cx.module.first_block(block).ok_or(PassFailed)?;
     let mut b = Builder::at_end(cx.module, block);
-    let state = attrs.into_iter().fold(b.set_loc(loc).state(name), |state, (key, attr)| state.attr(ctx, key, attr));
+    let state = attrs
+        .into_iter()
+        .fold(b.set_loc(loc).state(name), |state, (key, attr)| state.attr(ctx, key, attr));
     let op = b.insert(state);
     if !piper_ir::verify::verify_op(cx.module, op, cx.reporter) {
         return Err(PassFailed);

@@ -14,7 +14,11 @@ use rustc_hash::FxHashMap;
 ///
 /// # Errors
 /// An operation through which the batch cannot be divided.
-pub fn along(module: &Module, func: Op, reporter: &mut Reporter<'_>) -> Result<FxHashMap<Value, Along>, PassFailed> {
+pub fn along(
+    module: &Module,
+    func: Op,
+    reporter: &mut Reporter<'_>,
+) -> Result<FxHashMap<Value, Along>, PassFailed> {
     let (ctx, body) = (module.ctx(), module.only_block(func).ok_or(PassFailed)?);
     let mut along: FxHashMap<Value, Along> = FxHashMap::default();
     for (i, &arg) in module.args(body).iter().enumerate() {
@@ -26,12 +30,14 @@ pub fn along(module: &Module, func: Op, reporter: &mut Reporter<'_>) -> Result<F
             along.extend(module.results(op).map(|v| (v, Along::Whole)));
             continue;
         };
-        let operands: Vec<Along> = module.operands(op).map(|v| along.get(&v).copied().unwrap_or(Along::Whole)).collect();
+        let operands: Vec<Along> =
+            module.operands(op).map(|v| along.get(&v).copied().unwrap_or(Along::Whole)).collect();
         match (rule.0)(module, op, &operands) {
             Ok(results) => along.extend(module.results(op).zip(results)),
             Err(why) => {
                 // What comes after would only repeat it.
-                let error = reporter.error(module.op_loc(op), format!("the batch cannot be divided here: {why}"));
+                let error = reporter
+                    .error(module.op_loc(op), format!("the batch cannot be divided here: {why}"));
                 if operands.contains(&Along::Sum) {
                     error.hint("each part of the batch gives a part of the sum; only nn.add, nn.scale and what else is linear keep it one");
                 } else {
@@ -50,7 +56,11 @@ pub fn along(module: &Module, func: Op, reporter: &mut Reporter<'_>) -> Result<F
 ///
 /// # Errors
 /// As [`along`].
-pub fn results_along(module: &Module, func: Op, reporter: &mut Reporter<'_>) -> Result<Vec<Along>, PassFailed> {
+pub fn results_along(
+    module: &Module,
+    func: Op,
+    reporter: &mut Reporter<'_>,
+) -> Result<Vec<Along>, PassFailed> {
     let along = along(module, func, reporter)?;
     let end = func::Func(func).terminator(module).ok_or(PassFailed)?;
     Ok(module.operands(end.0).map(|v| along.get(&v).copied().unwrap_or(Along::Whole)).collect())
@@ -60,7 +70,13 @@ pub fn results_along(module: &Module, func: Op, reporter: &mut Reporter<'_>) -> 
 ///
 /// # Errors
 /// A batch that `parts` does not divide; as [`along`].
-pub fn divide_batch(module: &mut Module, func: Op, parts: i64, what: &str, reporter: &mut Reporter<'_>) -> Result<(), PassFailed> {
+pub fn divide_batch(
+    module: &mut Module,
+    func: Op,
+    parts: i64,
+    what: &str,
+    reporter: &mut Reporter<'_>,
+) -> Result<(), PassFailed> {
     let ctx = module.ctx_arc();
     let along = along(module, func, reporter)?;
     let mut indivisible = None;
@@ -78,7 +94,10 @@ pub fn divide_batch(module: &mut Module, func: Op, parts: i64, what: &str, repor
     }
     if let Some(size) = indivisible {
         reporter
-            .error(module.op_loc(func), format!("{what} cannot divide a batch of {size} into {parts} equal parts"))
+            .error(
+                module.op_loc(func),
+                format!("{what} cannot divide a batch of {size} into {parts} equal parts"),
+            )
             .hint(format!("make the batch a multiple of {parts}, or take a divisor of {size}"));
         return Err(PassFailed);
     }

@@ -5,7 +5,6 @@
 pub mod pipeline_text;
 pub mod registry;
 
-pub mod replicate;
 pub mod accumulate;
 pub mod apply;
 pub mod autodiff;
@@ -22,6 +21,7 @@ pub mod nodes;
 pub mod order;
 mod outline;
 pub mod place;
+pub mod replicate;
 pub mod split;
 pub mod split_backward;
 pub mod update;

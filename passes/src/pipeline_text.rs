@@ -239,7 +239,10 @@ mod tests {
         for (text, built) in [
             ("split", "builtin.module(split)"),
             ("split{into=4},canonicalize", "builtin.module(split,canonicalize)"),
-            ("builtin.module( split , func.func(in-func) )", "builtin.module(split,func.func(in-func))"),
+            (
+                "builtin.module( split , func.func(in-func) )",
+                "builtin.module(split,func.func(in-func))",
+            ),
             ("func.func(canonicalize)", "builtin.module(func.func(canonicalize))"),
             ("", "builtin.module()"),
         ] {
@@ -251,14 +254,38 @@ mod tests {
     #[test]
     fn errors_point_at_their_part_of_the_text() {
         for (text, part, message) in [
-            ("split,canonicalise", "canonicalise", "unknown pass 'canonicalise'; did you mean 'canonicalize'?"),
+            (
+                "split,canonicalise",
+                "canonicalise",
+                "unknown pass 'canonicalise'; did you mean 'canonicalize'?",
+            ),
             ("split{ino=4}", "ino", "pass 'split' has no option 'ino'; did you mean 'into'?"),
-            ("split{into=four}", "four", "option 'into' of pass 'split' takes a whole number in range, not 'four'"),
+            (
+                "split{into=four}",
+                "four",
+                "option 'into' of pass 'split' takes a whole number in range, not 'four'",
+            ),
             ("canonicalize{a}", "a}", "pass 'canonicalize' has no option 'a'; it takes no options"),
-            ("func.func(split)", "split)", "pass 'split' runs on 'builtin.module', not on 'func.func'; move 'split' out of 'func.func(...)'"),
-            ("in-func", "in-func", "pass 'in-func' runs on 'func.func', not on 'builtin.module'; write func.func(in-func)"),
-            ("func.func", "func.func", "'func.func' is an operation; a pipeline for it is missing; write func.func(...)"),
-            ("split(canonicalize)", "split(", "'split' is a pass; it has no pipeline inside; options are written split{key=value}"),
+            (
+                "func.func(split)",
+                "split)",
+                "pass 'split' runs on 'builtin.module', not on 'func.func'; move 'split' out of 'func.func(...)'",
+            ),
+            (
+                "in-func",
+                "in-func",
+                "pass 'in-func' runs on 'func.func', not on 'builtin.module'; write func.func(in-func)",
+            ),
+            (
+                "func.func",
+                "func.func",
+                "'func.func' is an operation; a pipeline for it is missing; write func.func(...)",
+            ),
+            (
+                "split(canonicalize)",
+                "split(",
+                "'split' is a pass; it has no pipeline inside; options are written split{key=value}",
+            ),
         ] {
             let error = pass_manager(&registry(), text).expect_err(text);
             assert_eq!(error.to_string(), message);

@@ -18,10 +18,20 @@ use crate::nodes::{compute_nodes, node_tag};
 ///
 /// # Errors
 /// The graph is split already; `parts` does not divide the batch.
-pub fn run(module: &mut Module, graph: Op, tag: &str, parts: i64, shape: Shape, at: Loc, reporter: &mut Reporter<'_>) -> Result<(), PassFailed> {
+pub fn run(
+    module: &mut Module,
+    graph: Op,
+    tag: &str,
+    parts: i64,
+    shape: Shape,
+    at: Loc,
+    reporter: &mut Reporter<'_>,
+) -> Result<(), PassFailed> {
     let ctx = module.ctx_arc();
     if module.attr_by(graph, "microbatches").is_some() {
-        reporter.error(at, "the graph is already split into microbatches").hint("one split a plan; divide further by its number of parts");
+        reporter
+            .error(at, "the graph is already split into microbatches")
+            .hint("one split a plan; divide further by its number of parts");
         return Err(PassFailed);
     }
     let nodes = compute_nodes(module, graph);
@@ -31,13 +41,25 @@ pub fn run(module: &mut Module, graph: Op, tag: &str, parts: i64, shape: Shape, 
         if bodies.contains_key(&callee) {
             continue;
         }
-        let body = callee.as_symbol(&ctx).and_then(|n| module.lookup_nearest(graph, n.text(&ctx))).ok_or(PassFailed)?;
+        let body = callee
+            .as_symbol(&ctx)
+            .and_then(|n| module.lookup_nearest(graph, n.text(&ctx)))
+            .ok_or(PassFailed)?;
         let along = results_along(module, body, reporter)?;
         divide_batch(module, body, parts, "split", reporter)?;
         bodies.insert(callee, along);
     }
     module.set_attr_by(graph, "microbatches", ctx.int_attr(parts));
-    Splitter { module, graph, tag: ctx.name(tag), parts, shape, values: FxHashMap::default(), types: FxHashMap::default() }.run(&nodes, &bodies);
+    Splitter {
+        module,
+        graph,
+        tag: ctx.name(tag),
+        parts,
+        shape,
+        values: FxHashMap::default(),
+        types: FxHashMap::default(),
+    }
+    .run(&nodes, &bodies);
     Ok(())
 }
 
@@ -95,7 +117,9 @@ impl Splitter<'_> {
 
     fn input(&mut self, op: Op) {
         let ctx = self.module.ctx_arc();
-        let Some(dim) = self.module.attr_by(op, "batch_dim").and_then(|a| a.as_int(&ctx)) else { return };
+        let Some(dim) = self.module.attr_by(op, "batch_dim").and_then(|a| a.as_int(&ctx)) else {
+            return;
+        };
         let value = self.module.result(op, 0);
         let hint = self.module.value_name(value);
         let mut parts = Vec::new();
@@ -106,7 +130,8 @@ impl Splitter<'_> {
             let result = self.module.result(copy, 0);
             self.module.set_ty(result, ty);
             if let Some(hint) = hint {
-                self.module.set_value_name(result, ctx.name(&format!("{}_{part}", hint.text(&ctx))));
+                self.module
+                    .set_value_name(result, ctx.name(&format!("{}_{part}", hint.text(&ctx))));
             }
             parts.push(result);
         }
@@ -123,10 +148,18 @@ impl Splitter<'_> {
         let kind = Compute(node).kind(self.module);
         let loc = self.module.op_loc(node);
         for part in 0..self.parts {
-            let inputs = operands.iter().map(|v| self.values.get(v).map_or(*v, |parts| parts[part as usize]));
+            let inputs = operands
+                .iter()
+                .map(|v| self.values.get(v).map_or(*v, |parts| parts[part as usize]));
             let inputs: Vec<Value> = inputs.collect();
-            let types: Vec<_> = results.iter().zip(along).map(|(v, along)| self.result(*v, *along, part)).collect();
-            let entries = tags.as_dict(&ctx).unwrap_or_default().iter().copied().chain([(self.tag, ctx.int_attr(part))]);
+            let types: Vec<_> =
+                results.iter().zip(along).map(|(v, along)| self.result(*v, *along, part)).collect();
+            let entries = tags
+                .as_dict(&ctx)
+                .unwrap_or_default()
+                .iter()
+                .copied()
+                .chain([(self.tag, ctx.int_attr(part))]);
             let state = piper_ir::OpState::new(ctx.op_name("dag.compute"), loc)
                 .operands(inputs)
                 .results(types)
@@ -174,7 +207,8 @@ impl Splitter<'_> {
         for op in self.module.ops(block).collect::<Vec<_>>() {
             let name = self.module.name_text(op);
             if name == "dag.output" {
-                let parts: Vec<Value> = self.module.operands(op).flat_map(|v| self.parts_of(v)).collect();
+                let parts: Vec<Value> =
+                    self.module.operands(op).flat_map(|v| self.parts_of(v)).collect();
                 self.module.set_operands(op, &parts);
             } else if name == "dag.gradient" {
                 let old = self.module.operand(op, 0);

@@ -18,11 +18,20 @@ use crate::outline::Body;
 ///
 /// # Errors
 /// The filter selects no backward node.
-pub fn run(module: &mut Module, graph: Op, filter: &Filter, at: piper_ir::Loc, reporter: &mut Reporter<'_>) -> Result<u64, PassFailed> {
+pub fn run(
+    module: &mut Module,
+    graph: Op,
+    filter: &Filter,
+    at: piper_ir::Loc,
+    reporter: &mut Reporter<'_>,
+) -> Result<u64, PassFailed> {
     let ctx = module.ctx_arc();
     let selected: Vec<Op> = compute_nodes(module, graph)
         .into_iter()
-        .filter(|op| Compute(*op).kind(module).as_str(&ctx) == Some("B") && node_tags_match(module, *op, filter))
+        .filter(|op| {
+            Compute(*op).kind(module).as_str(&ctx) == Some("B")
+                && node_tags_match(module, *op, filter)
+        })
         .collect();
     if selected.is_empty() {
         reporter.error(at, "'split_backward' selects no backward node");
@@ -34,7 +43,9 @@ pub fn run(module: &mut Module, graph: Op, filter: &Filter, at: piper_ir::Loc, r
         let cut = match halves.get(&callee) {
             Some(cut) => cut.clone(),
             None => {
-                let body = module.lookup_nearest(graph, callee.as_symbol(&ctx).ok_or(PassFailed)?.text(&ctx)).ok_or(PassFailed)?;
+                let body = module
+                    .lookup_nearest(graph, callee.as_symbol(&ctx).ok_or(PassFailed)?.text(&ctx))
+                    .ok_or(PassFailed)?;
                 let cut = cut(module, body);
                 halves.insert(callee, cut.clone());
                 cut
@@ -49,9 +60,12 @@ pub fn run(module: &mut Module, graph: Op, filter: &Filter, at: piper_ir::Loc, r
 /// Erases those of the bodies that no node calls any more.
 fn erase_uncalled(module: &mut Module, graph: Op, bodies: impl Iterator<Item = Attr>) {
     let ctx = module.ctx_arc();
-    let called: FxHashSet<Attr> = compute_nodes(module, graph).into_iter().map(|op| Compute(op).callee(module)).collect();
+    let called: FxHashSet<Attr> =
+        compute_nodes(module, graph).into_iter().map(|op| Compute(op).callee(module)).collect();
     for body in bodies.filter(|body| !called.contains(body)) {
-        if let Some(func) = body.as_symbol(&ctx).and_then(|name| module.lookup_nearest(graph, name.text(&ctx))) {
+        if let Some(func) =
+            body.as_symbol(&ctx).and_then(|name| module.lookup_nearest(graph, name.text(&ctx)))
+        {
             module.erase(func);
         }
     }
@@ -62,7 +76,10 @@ fn erase_uncalled(module: &mut Module, graph: Op, bodies: impl Iterator<Item = A
 enum Halves {
     /// All operations are of this kind.
     Whole(&'static str),
-    Cut { input: Half, weight: Half },
+    Cut {
+        input: Half,
+        weight: Half,
+    },
 }
 
 /// One half: its function, which of the body's arguments it takes (with the other half's residuals after them, by position
@@ -81,7 +98,9 @@ fn cut(module: &mut Module, body: Op) -> Halves {
     let ctx = module.ctx_arc();
     let block = module.only_block(body).expect("a chunk has a body");
     let end = func::Func(body).terminator(module).expect("a body ends with a return");
-    let is_weight = |module: &Module, op: Op| module.attr_by(op, "pass").and_then(|a| a.as_str(&ctx)) == Some("BW");
+    let is_weight = |module: &Module, op: Op| {
+        module.attr_by(op, "pass").and_then(|a| a.as_str(&ctx)) == Some("BW")
+    };
     let ops: Vec<Op> = module.ops(block).filter(|op| *op != end.0).collect();
     let weight: FxHashSet<Op> = ops.iter().copied().filter(|op| is_weight(module, *op)).collect();
     if weight.is_empty() || weight.len() == ops.len() {
@@ -89,7 +108,9 @@ fn cut(module: &mut Module, body: Op) -> Halves {
     }
     let arguments: Vec<Value> = module.args(block).to_vec();
     let returned: Vec<Value> = module.operands(end.0).collect();
-    let of_weight = |module: &Module, value: Value| module.defining_op(value).is_some_and(|op| weight.contains(&op));
+    let of_weight = |module: &Module, value: Value| {
+        module.defining_op(value).is_some_and(|op| weight.contains(&op))
+    };
     // Values of BI that BW reads.
     let mut residuals: Vec<Value> = Vec::new();
     for &op in ops.iter().filter(|op| weight.contains(op)) {
@@ -101,7 +122,8 @@ fn cut(module: &mut Module, body: Op) -> Halves {
         }
     }
     let name = module.symbol_name(body).unwrap_or("b").to_owned();
-    let (weight_results, input_results): (Vec<usize>, Vec<usize>) = (0..returned.len()).partition(|&i| of_weight(module, returned[i]));
+    let (weight_results, input_results): (Vec<usize>, Vec<usize>) =
+        (0..returned.len()).partition(|&i| of_weight(module, returned[i]));
     let input_ops: Vec<Op> = ops.iter().copied().filter(|op| !weight.contains(op)).collect();
     let weight_ops: Vec<Op> = ops.iter().copied().filter(|op| weight.contains(op)).collect();
     let used = |module: &Module, ops: &[Op]| -> Vec<usize> {
@@ -109,7 +131,8 @@ fn cut(module: &mut Module, body: Op) -> Halves {
         (0..arguments.len()).filter(|&i| read.contains(&arguments[i])).collect()
     };
     let (input_args, weight_args) = (used(module, &input_ops), used(module, &weight_ops));
-    let input_outputs: Vec<Value> = input_results.iter().map(|&i| returned[i]).chain(residuals.iter().copied()).collect();
+    let input_outputs: Vec<Value> =
+        input_results.iter().map(|&i| returned[i]).chain(residuals.iter().copied()).collect();
     let weight_outputs: Vec<Value> = weight_results.iter().map(|&i| returned[i]).collect();
     let along = crate::batching::along(module, body, &mut Reporter::new(&ctx)).unwrap_or_default();
     let mut half = |suffix: &str, ops: &[Op], inputs: &[Value], outputs: &[Value]| {
@@ -123,7 +146,13 @@ fn cut(module: &mut Module, body: Op) -> Halves {
     let weight_body = half("w", &weight_ops, &weight_inputs, &weight_outputs);
     let first_residual = input_results.len();
     Halves::Cut {
-        input: Half { callee: input, arguments: input_args, residuals: Vec::new(), results: input_results, extra_results: residuals.len() },
+        input: Half {
+            callee: input,
+            arguments: input_args,
+            residuals: Vec::new(),
+            results: input_results,
+            extra_results: residuals.len(),
+        },
         weight: Half {
             callee: weight_body,
             arguments: weight_args,
@@ -155,7 +184,8 @@ fn replace(module: &mut Module, op: Op, halves: &Halves) {
             for (half, kind) in [(input, "BI"), (weight, "BW")] {
                 let mut inputs = pick(&operands, &half.arguments);
                 inputs.extend(half.residuals.iter().map(|&i| residual_values[i]));
-                let mut types: Vec<_> = half.results.iter().map(|&i| module.ty(results[i])).collect();
+                let mut types: Vec<_> =
+                    half.results.iter().map(|&i| module.ty(results[i])).collect();
                 types.extend(residual_types(module, op, half, types.len()));
                 let tags = Compute(op).tags(module);
                 let mut b = Builder::before(module, op);
@@ -188,16 +218,23 @@ fn residual_types(module: &Module, op: Op, half: &Half, first: usize) -> Vec<pip
     if half.extra_results == 0 {
         return Vec::new();
     }
-    let body = module.lookup_nearest(op, half.callee.as_symbol(ctx).map_or("", |n| n.text(ctx))).expect("just made");
+    let body = module
+        .lookup_nearest(op, half.callee.as_symbol(ctx).map_or("", |n| n.text(ctx)))
+        .expect("just made");
     let mut quiet = Reporter::new(ctx);
     let along = crate::batching::results_along(module, body, &mut quiet).unwrap_or_default();
     let (_, results) = func::Func(body).signature(module);
-    let like = module.operands(op).map(|v| Dist::of(ctx, module.ty(v)).expect("a value of the graph"));
+    let like =
+        module.operands(op).map(|v| Dist::of(ctx, module.ty(v)).expect("a value of the graph"));
     // The home and the axes of the batch are those of any value of the node that varies with the batch.
     let batch = like.clone().find(|d| d.dims.iter().any(|axes| !axes.is_empty()));
     let any = like.clone().next().expect("a backward node has operands");
-    let axes: Vec<piper_ir::Name> = batch.as_ref().and_then(|d| d.dims.iter().find(|a| !a.is_empty()).cloned()).unwrap_or_default();
-    let sizes = AxisSizes::of_graph(module, module.parent_op(op).expect("a node stands in a graph"));
+    let axes: Vec<piper_ir::Name> = batch
+        .as_ref()
+        .and_then(|d| d.dims.iter().find(|a| !a.is_empty()).cloned())
+        .unwrap_or_default();
+    let sizes =
+        AxisSizes::of_graph(module, module.parent_op(op).expect("a node stands in a graph"));
     let parts: i64 = axes.iter().filter_map(|a| sizes.get(*a)).product();
     results[first..]
         .iter()

@@ -252,7 +252,8 @@ impl<'m> Printer<'m> {
         for (i, block) in module.blocks(region).enumerate() {
             if i > 0
                 || (entry_args && !module.args(block).is_empty())
-                || (module.first_op(block).is_none() && (empty_label || module.next_block(block).is_some()))
+                || (module.first_op(block).is_none()
+                    && (empty_label || module.next_block(block).is_some()))
             {
                 self.indent -= 1;
                 self.newline();

@@ -38,7 +38,11 @@ pub(super) struct Chunks {
 }
 
 impl Chunks {
-    pub(super) fn of(module: &Module, func: Op, reporter: &mut Reporter<'_>) -> Result<Self, PassFailed> {
+    pub(super) fn of(
+        module: &Module,
+        func: Op,
+        reporter: &mut Reporter<'_>,
+    ) -> Result<Self, PassFailed> {
         let ctx = module.ctx();
         let body = module.only_block(func).ok_or(PassFailed)?;
         let mut segments: FxHashMap<Attr, usize> = FxHashMap::default();
@@ -51,12 +55,20 @@ impl Chunks {
             if name == nn::Parameter::NAME || name == func::Return::NAME {
                 continue;
             }
-            let forward = module.attr_by(op, "pass").and_then(|a| a.as_str(ctx)).is_none_or(|pass| pass == "F");
-            let Some(tags) = tags_attr(module, op).filter(|tags| tags.as_dict(ctx).is_some_and(|d| !d.is_empty())) else {
+            let forward = module
+                .attr_by(op, "pass")
+                .and_then(|a| a.as_str(ctx))
+                .is_none_or(|pass| pass == "F");
+            let Some(tags) = tags_attr(module, op)
+                .filter(|tags| tags.as_dict(ctx).is_some_and(|d| !d.is_empty()))
+            else {
                 // Its backward operations have none for the same reason.
                 if forward {
                     reporter
-                        .error(module.op_loc(op), format!("'{name}' is in no segment: it has no tags"))
+                        .error(
+                            module.op_loc(op),
+                            format!("'{name}' is in no segment: it has no tags"),
+                        )
                         .hint("put it inside a strategy.annotate {...} region, such as {PP = 0}");
                 }
                 untagged = true;
@@ -90,8 +102,14 @@ impl Chunks {
 }
 
 /// Chunks after those they depend on, else in textual order.
-fn running_order(module: &Module, chunks: &[Chunk], of_op: &FxHashMap<Op, usize>, reporter: &mut Reporter<'_>) -> Result<Vec<usize>, PassFailed> {
-    let mut graph = petgraph::graph::DiGraph::<usize, (Op, Op)>::with_capacity(chunks.len(), chunks.len() * 4);
+fn running_order(
+    module: &Module,
+    chunks: &[Chunk],
+    of_op: &FxHashMap<Op, usize>,
+    reporter: &mut Reporter<'_>,
+) -> Result<Vec<usize>, PassFailed> {
+    let mut graph =
+        petgraph::graph::DiGraph::<usize, (Op, Op)>::with_capacity(chunks.len(), chunks.len() * 4);
     let nodes: Vec<_> = (0..chunks.len()).map(|i| graph.add_node(i)).collect();
     let mut seen = rustc_hash::FxHashSet::default();
     for (at, chunk) in chunks.iter().enumerate() {
@@ -106,7 +124,8 @@ fn running_order(module: &Module, chunks: &[Chunk], of_op: &FxHashMap<Op, usize>
         }
     }
     // Kahn's algorithm, taking the textually first chunk that is ready.
-    let mut waiting: Vec<usize> = nodes.iter().map(|n| graph.neighbors_directed(*n, petgraph::Incoming).count()).collect();
+    let mut waiting: Vec<usize> =
+        nodes.iter().map(|n| graph.neighbors_directed(*n, petgraph::Incoming).count()).collect();
     let mut ready: std::collections::BinaryHeap<std::cmp::Reverse<usize>> =
         (0..chunks.len()).filter(|i| waiting[*i] == 0).map(std::cmp::Reverse).collect();
     let mut order = Vec::with_capacity(chunks.len());
@@ -124,16 +143,24 @@ fn running_order(module: &Module, chunks: &[Chunk], of_op: &FxHashMap<Op, usize>
         return Ok(order);
     }
     // Of several circles (the backward has that of the forward again) the one that comes first.
-    let circles = petgraph::algo::tarjan_scc(&graph).into_iter().filter(|component| component.len() > 1);
-    let mut cyclic = circles.min_by_key(|component| component.iter().min().copied()).unwrap_or_default();
+    let circles =
+        petgraph::algo::tarjan_scc(&graph).into_iter().filter(|component| component.len() > 1);
+    let mut cyclic =
+        circles.min_by_key(|component| component.iter().min().copied()).unwrap_or_default();
     cyclic.sort_unstable();
     let tags = |at: usize| chunks[at].tags.display(module.ctx());
     let (a, b) = (graph[cyclic[0]], graph[cyclic[1]]);
     let report = reporter.error(
         module.op_loc(chunks[a].ops[0]),
-        format!("segments {} and {} depend on each other both ways, so neither can run first", tags(a), tags(b)),
+        format!(
+            "segments {} and {} depend on each other both ways, so neither can run first",
+            tags(a),
+            tags(b)
+        ),
     );
-    report.hint("a segment that is left and entered again needs a tag of its own for the second part");
+    report.hint(
+        "a segment that is left and entered again needs a tag of its own for the second part",
+    );
     for edge in graph.edge_indices() {
         let Some((from, to)) = graph.edge_endpoints(edge) else { continue };
         if cyclic.contains(&from) && cyclic.contains(&to) {
@@ -149,7 +176,9 @@ fn running_order(module: &Module, chunks: &[Chunk], of_op: &FxHashMap<Op, usize>
 fn contributions(module: &Module, func: Op) -> FxHashMap<Value, (i64, i64)> {
     let ctx = module.ctx();
     let names = module.attr_by(func, "gradients").and_then(|a| a.as_array(ctx)).unwrap_or(&[]);
-    let returned: Vec<Value> = func::Func(func).terminator(module).map_or(Vec::new(), |end| module.operands(end.0).skip(1).collect());
+    let returned: Vec<Value> = func::Func(func)
+        .terminator(module)
+        .map_or(Vec::new(), |end| module.operands(end.0).skip(1).collect());
     let mut total: FxHashMap<Attr, i64> = FxHashMap::default();
     let indices: Vec<i64> = names
         .iter()
@@ -159,5 +188,10 @@ fn contributions(module: &Module, func: Op) -> FxHashMap<Value, (i64, i64)> {
             *count - 1
         })
         .collect();
-    returned.iter().zip(names).zip(indices).map(|((value, name), index)| (*value, (index, total[name]))).collect()
+    returned
+        .iter()
+        .zip(names)
+        .zip(indices)
+        .map(|((value, name), index)| (*value, (index, total[name])))
+        .collect()
 }

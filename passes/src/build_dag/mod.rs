@@ -24,7 +24,11 @@ use outline::Outliner;
 
 /// The pass.
 pub fn passes() -> Vec<PassInfo> {
-    let info = PassInfo::from_fn("build-dag", "Cut a tagged, differentiated function into chunks and make the graph of them", run_pass);
+    let info = PassInfo::from_fn(
+        "build-dag",
+        "Cut a tagged, differentiated function into chunks and make the graph of them",
+        run_pass,
+    );
     vec![
         info.after(&["import-tags", "inline-calls", "autodiff"])
             .done_when(|module| !crate::nodes::graphs(module).is_empty())
@@ -33,7 +37,8 @@ pub fn passes() -> Vec<PassInfo> {
 }
 
 fn run_pass(cx: &mut PassContext<'_, '_>) -> PassResult {
-    let plans: Vec<Op> = cx.module.walk(cx.op).filter(|op| cx.module.name_text(*op) == "strategy.plan").collect();
+    let plans: Vec<Op> =
+        cx.module.walk(cx.op).filter(|op| cx.module.name_text(*op) == "strategy.plan").collect();
     let before = cx.reporter.error_count();
     for plan in plans {
         let nodes = run(cx.module, plan, cx.reporter)?;
@@ -53,22 +58,29 @@ pub fn run(module: &mut Module, plan: Op, reporter: &mut Reporter<'_>) -> Result
         reporter.error(module.op_loc(plan), "the plan names no function and mesh");
         return Err(PassFailed);
     };
-    let Some(func) = module.lookup_nearest(plan, function.text(&ctx)).filter(|f| module.name_text(*f) == "func.func") else {
+    let Some(func) = module
+        .lookup_nearest(plan, function.text(&ctx))
+        .filter(|f| module.name_text(*f) == "func.func")
+    else {
         let name = function.text(&ctx);
-        let built = crate::nodes::graphs(module)
-            .into_iter()
-            .find(|graph| module.attr_by(*graph, "function").and_then(|a| a.as_symbol(&ctx)) == Some(function));
+        let built = crate::nodes::graphs(module).into_iter().find(|graph| {
+            module.attr_by(*graph, "function").and_then(|a| a.as_symbol(&ctx)) == Some(function)
+        });
         let loc = module.op_loc(plan);
         match built {
             Some(graph) => reporter
                 .error(loc, format!("the graph of '@{name}' is built already"))
                 .note(module.op_loc(graph), "by this plan")
                 .hint("one plan trains a function here; take the other out of the file"),
-            None => reporter.error(loc, format!("the plan is for '@{name}', which is no function here")),
+            None => {
+                reporter.error(loc, format!("the plan is for '@{name}', which is no function here"))
+            }
         };
         return Err(PassFailed);
     };
-    let Some(gradients) = module.attr_by(func, "gradients").and_then(|a| a.as_array(&ctx)).map(<[Attr]>::to_vec) else {
+    let Some(gradients) =
+        module.attr_by(func, "gradients").and_then(|a| a.as_array(&ctx)).map(<[Attr]>::to_vec)
+    else {
         reporter
             .error(module.op_loc(func), format!("'@{}' is not differentiated", function.text(&ctx)))
             .hint("run 'autodiff' first: --pass-pipeline='builtin.module(import-tags,inline-calls,autodiff,build-dag)'");
@@ -130,26 +142,40 @@ impl<'m> GraphBuilder<'m> {
         let ctx = self.module.ctx_arc();
         let body = self.module.only_block(self.func).expect("a differentiated function has a body");
         for (i, arg) in self.module.args(body).to_vec().into_iter().enumerate() {
-            let name = self.module.value_name(arg).map_or_else(|| format!("arg{i}"), |n| n.text(&ctx).to_owned());
+            let name = self
+                .module
+                .value_name(arg)
+                .map_or_else(|| format!("arg{i}"), |n| n.text(&ctx).to_owned());
             let mut dist = self.everywhere(self.module.ty(arg));
             dist.held = None;
             let batch = func::arg_attr(self.module, self.func, i, "batch_dim");
             let (ty, loc) = (dist.ty(&ctx), self.module.op_loc(self.func));
             let mut b = self.builder();
             b.set_loc(loc);
-            let state = b.state("dag.input").attr(&ctx, "name", ctx.str_attr(&name)).attr_if(&ctx, "batch_dim", batch).results([ty]);
+            let state = b
+                .state("dag.input")
+                .attr(&ctx, "name", ctx.str_attr(&name))
+                .attr_if(&ctx, "batch_dim", batch)
+                .results([ty]);
             let value = b.value(state);
             self.module.set_value_name(value, ctx.name(&name));
             self.values.insert(arg, value);
         }
-        let parameters: Vec<Op> = self.module.ops(body).filter(|op| self.module.name_text(*op) == nn::Parameter::NAME).collect();
+        let parameters: Vec<Op> = self
+            .module
+            .ops(body)
+            .filter(|op| self.module.name_text(*op) == nn::Parameter::NAME)
+            .collect();
         let mut known: FxHashMap<Attr, (Op, Value)> = FxHashMap::default();
         for op in parameters {
             let view = nn::Parameter(op);
-            let (name, init, result) = (view.name(self.module), view.init(self.module), view.w(self.module));
+            let (name, init, result) =
+                (view.name(self.module), view.init(self.module), view.w(self.module));
             if let Some(&(first, value)) = known.get(&name) {
                 let other = nn::Parameter(first);
-                if self.module.ty(other.w(self.module)) != self.module.ty(result) || other.init(self.module) != init {
+                if self.module.ty(other.w(self.module)) != self.module.ty(result)
+                    || other.init(self.module) != init
+                {
                     let text = name.display(&ctx);
                     reporter
                         .error(self.module.op_loc(op), format!("parameter {text} is declared before with another type or initialiser"))
@@ -159,10 +185,15 @@ impl<'m> GraphBuilder<'m> {
                 self.values.insert(result, value);
                 continue;
             }
-            let (ty, loc) = (self.everywhere(self.module.ty(result)).ty(&ctx), self.module.op_loc(op));
+            let (ty, loc) =
+                (self.everywhere(self.module.ty(result)).ty(&ctx), self.module.op_loc(op));
             let mut b = self.builder();
             b.set_loc(loc);
-            let state = b.state("dag.parameter").attr(&ctx, "name", name).attr(&ctx, "init", init).results([ty]);
+            let state = b
+                .state("dag.parameter")
+                .attr(&ctx, "name", name)
+                .attr(&ctx, "init", init)
+                .results([ty]);
             let value = b.value(state);
             if let Some(hint) = self.module.value_name(result) {
                 self.module.set_value_name(value, hint);
@@ -176,7 +207,8 @@ impl<'m> GraphBuilder<'m> {
     fn node(&mut self, chunk: &Chunk, outlined: &outline::Outlined, chunks: &Chunks) {
         let ctx = self.module.ctx_arc();
         let operands: Vec<Value> = outlined.inputs.iter().map(|v| self.values[v]).collect();
-        let results: Vec<_> = outlined.outputs.iter().map(|v| self.result_dist(*v, chunks).ty(&ctx)).collect();
+        let results: Vec<_> =
+            outlined.outputs.iter().map(|v| self.result_dist(*v, chunks).ty(&ctx)).collect();
         let loc = self.module.op_loc(*chunk.ops.last().expect("a chunk has operations"));
         let mut b = self.builder();
         b.set_loc(loc);
@@ -211,7 +243,9 @@ impl<'m> GraphBuilder<'m> {
     /// Loss and gradients.
     fn results(&mut self, gradients: &[Attr]) {
         let ctx = self.module.ctx_arc();
-        let returned: Vec<Value> = func::Func(self.func).terminator(self.module).map_or(Vec::new(), |end| self.module.operands(end.0).collect());
+        let returned: Vec<Value> = func::Func(self.func)
+            .terminator(self.module)
+            .map_or(Vec::new(), |end| self.module.operands(end.0).collect());
         let mut order: Vec<Attr> = Vec::new();
         let mut by_parameter: FxHashMap<Attr, Vec<Value>> = FxHashMap::default();
         for (name, value) in gradients.iter().zip(&returned[1..]) {
@@ -234,7 +268,8 @@ impl<'m> GraphBuilder<'m> {
             let loc = self.module.defining_op(total).map_or(loc, |op| self.module.op_loc(op));
             let mut b = self.builder();
             b.set_loc(loc);
-            let state = b.state("dag.gradient").operands([total]).results([ty]).attr(&ctx, "name", name);
+            let state =
+                b.state("dag.gradient").operands([total]).results([ty]).attr(&ctx, "name", name);
             b.insert(state);
         }
     }

@@ -26,11 +26,20 @@ pub(super) struct Outliner {
 impl Outliner {
     pub(super) fn new(module: &Module, func: Op) -> Self {
         let table = module.parent_op(func).and_then(|op| module.only_block(op));
-        let taken = table.into_iter().flat_map(|b| module.ops(b)).filter_map(|op| module.symbol_name(op).map(str::to_owned)).collect();
+        let taken = table
+            .into_iter()
+            .flat_map(|b| module.ops(b))
+            .filter_map(|op| module.symbol_name(op).map(str::to_owned))
+            .collect();
         Self { func, known: FxHashMap::default(), taken }
     }
 
-    pub(super) fn outline(&mut self, module: &mut Module, chunk: &Chunk, chunks: &Chunks) -> Outlined {
+    pub(super) fn outline(
+        &mut self,
+        module: &mut Module,
+        chunk: &Chunk,
+        chunks: &Chunks,
+    ) -> Outlined {
         let (inputs, outputs) = boundary(module, chunk, chunks);
         let key = encode(module, chunk, &inputs, &outputs, chunks);
         if let Some(&symbol) = self.known.get(&key) {
@@ -46,12 +55,23 @@ impl Outliner {
         Outlined { symbol, inputs, outputs }
     }
 
-    fn emit(&self, module: &mut Module, chunk: &Chunk, name: &str, inputs: &[Value], outputs: &[Value], chunks: &Chunks) {
-        let by_name: FxHashMap<_, Value> = inputs.iter().map(|v| (canonical(module, *v), *v)).collect();
+    fn emit(
+        &self,
+        module: &mut Module,
+        chunk: &Chunk,
+        name: &str,
+        inputs: &[Value],
+        outputs: &[Value],
+        chunks: &Chunks,
+    ) {
+        let by_name: FxHashMap<_, Value> =
+            inputs.iter().map(|v| (canonical(module, *v), *v)).collect();
         let operands = chunk.ops.iter().flat_map(|op| module.operands(*op));
-        let stand_ins: Vec<_> = operands.filter_map(|v| Some((v, *by_name.get(&canonical(module, v))?))).collect();
+        let stand_ins: Vec<_> =
+            operands.filter_map(|v| Some((v, *by_name.get(&canonical(module, v))?))).collect();
         // Backward bodies keep `pass`: `split_backward` cuts along it.
-        let dropped: &[&str] = if chunk.forward { &[strategy::TAGS, "pass"] } else { &[strategy::TAGS] };
+        let dropped: &[&str] =
+            if chunk.forward { &[strategy::TAGS, "pass"] } else { &[strategy::TAGS] };
         let body = Body { name, ops: &chunk.ops, inputs, outputs, along: &chunks.along, dropped };
         body.outline(Builder::before(module, self.func), &stand_ins);
     }
@@ -64,7 +84,8 @@ fn boundary(module: &Module, chunk: &Chunk, chunks: &Chunks) -> (Vec<Value>, Vec
     let mut outputs = Vec::new();
     for &op in &chunk.ops {
         for value in module.operands(op) {
-            let inside = module.defining_op(value).is_some_and(|def| chunks.of_op.get(&def) == Some(&here));
+            let inside =
+                module.defining_op(value).is_some_and(|def| chunks.of_op.get(&def) == Some(&here));
             if !inside && seen.insert(canonical(module, value)) {
                 inputs.push(value);
             }
@@ -81,13 +102,21 @@ fn boundary(module: &Module, chunk: &Chunk, chunks: &Chunks) -> (Vec<Value>, Vec
 /// Two declarations of one parameter are one value.
 fn canonical(module: &Module, value: Value) -> Result<Value, piper_ir::Attr> {
     match module.defining_op(value) {
-        Some(op) if module.name_text(op) == nn::Parameter::NAME => Err(nn::Parameter(op).name(module)),
+        Some(op) if module.name_text(op) == nn::Parameter::NAME => {
+            Err(nn::Parameter(op).name(module))
+        }
         _ => Ok(value),
     }
 }
 
 /// The body as numbers: operations with attributes, operands as positions, and types. Locations and names of values are left out.
-fn encode(module: &Module, chunk: &Chunk, inputs: &[Value], outputs: &[Value], chunks: &Chunks) -> Vec<u32> {
+fn encode(
+    module: &Module,
+    chunk: &Chunk,
+    inputs: &[Value],
+    outputs: &[Value],
+    chunks: &Chunks,
+) -> Vec<u32> {
     let ctx = module.ctx();
     let mut numbers: FxHashMap<Value, u32> = FxHashMap::default();
     let mut code = vec![u32::from(chunk.forward), inputs.len() as u32, outputs.len() as u32];
@@ -99,16 +128,21 @@ fn encode(module: &Module, chunk: &Chunk, inputs: &[Value], outputs: &[Value], c
             _ => 0,
         });
     }
-    let inputs_by_name: FxHashMap<_, u32> = inputs.iter().map(|v| (canonical(module, *v), numbers[v])).collect();
+    let inputs_by_name: FxHashMap<_, u32> =
+        inputs.iter().map(|v| (canonical(module, *v), numbers[v])).collect();
     for &op in &chunk.ops {
         code.push(module.name(op).index() as u32);
         code.push(module.num_operands(op) as u32);
         for value in module.operands(op) {
-            let number = numbers.get(&value).or_else(|| inputs_by_name.get(&canonical(module, value)));
+            let number =
+                numbers.get(&value).or_else(|| inputs_by_name.get(&canonical(module, value)));
             code.push(number.copied().unwrap_or(u32::MAX));
         }
         for (name, attr) in module.all_attrs(op) {
-            if matches!(name.text(ctx), strategy::TAGS) || (chunk.forward && name.text(ctx) == "pass") || matches!(attr.data(ctx), AttrData::Loc(_)) {
+            if matches!(name.text(ctx), strategy::TAGS)
+                || (chunk.forward && name.text(ctx) == "pass")
+                || matches!(attr.data(ctx), AttrData::Loc(_))
+            {
                 continue;
             }
             code.extend([name.index() as u32, attr.index() as u32]);

@@ -282,7 +282,11 @@ fn ordered(first: &str, second: &str) -> String {
 fn orders_are_complete_and_free_of_deadlock() {
     assert!(expand(&ordered("0F0 0F1 0B0 0B1", "1F0 1B0 1F1 1B1")).is_ok());
     let cases = [
-        ("0F0 0F1 0B0", "1F0 1B0 1F1 1B1", "17: 0B1 is missing in the order of {pp = 0}\n  hint: every stage runs F and B (or I and W) once for every microbatch"),
+        (
+            "0F0 0F1 0B0",
+            "1F0 1B0 1F1 1B1",
+            "17: 0B1 is missing in the order of {pp = 0}\n  hint: every stage runs F and B (or I and W) once for every microbatch",
+        ),
         (
             "0F0 0F1 0B0 0B1 0F1",
             "1F0 1B0 1F1 1B1",

@@ -115,7 +115,8 @@ pub fn run(
             parameters.get(&name)?.first().copied()
         });
         if let Some(taken) = taken {
-            let message = format!("a parameter has the name of the optimizer's state of \"{}\"", target.name);
+            let message =
+                format!("a parameter has the name of the optimizer's state of \"{}\"", target.name);
             reporter
                 .error(module.op_loc(taken), message)
                 .note(place, format!("\"{}\" is declared here", target.name))

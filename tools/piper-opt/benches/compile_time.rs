@@ -42,9 +42,30 @@ struct Case {
 }
 
 const CASES: &[Case] = &[
-    Case { name: "1f1b pp8, 16 microbatches, 24 layers", ranks: 8, stages: 8, layers: 24, microbatches: 16, directive: "strategy.pipeline over \"pp\" stages = \"PP\" schedule = \"1f1b\" microbatches = 16" },
-    Case { name: "dualpipev pp8, 16 microbatches, 32 layers", ranks: 8, stages: 16, layers: 32, microbatches: 16, directive: "strategy.dualpipe over \"pp\" stages = \"PP\" microbatches = 16 variant = \"v\"" },
-    Case { name: "1f1b pp16, 64 microbatches, 64 layers", ranks: 16, stages: 16, layers: 64, microbatches: 64, directive: "strategy.pipeline over \"pp\" stages = \"PP\" schedule = \"1f1b\" microbatches = 64" },
+    Case {
+        name: "1f1b pp8, 16 microbatches, 24 layers",
+        ranks: 8,
+        stages: 8,
+        layers: 24,
+        microbatches: 16,
+        directive: "strategy.pipeline over \"pp\" stages = \"PP\" schedule = \"1f1b\" microbatches = 16",
+    },
+    Case {
+        name: "dualpipev pp8, 16 microbatches, 32 layers",
+        ranks: 8,
+        stages: 16,
+        layers: 32,
+        microbatches: 16,
+        directive: "strategy.dualpipe over \"pp\" stages = \"PP\" microbatches = 16 variant = \"v\"",
+    },
+    Case {
+        name: "1f1b pp16, 64 microbatches, 64 layers",
+        ranks: 16,
+        stages: 16,
+        layers: 64,
+        microbatches: 64,
+        directive: "strategy.pipeline over \"pp\" stages = \"PP\" schedule = \"1f1b\" microbatches = 64",
+    },
 ];
 
 fn main() {
@@ -56,13 +77,19 @@ fn main() {
         println!("passes not built yet, left out: {missing:?}");
     }
     let road: Vec<_> = ROAD.iter().copied().filter(|p| known.get(p).is_some()).collect();
-    for case in CASES.iter().filter(|c| filter.as_ref().is_none_or(|f| c.name.contains(f.as_str()))) {
+    for case in CASES.iter().filter(|c| filter.as_ref().is_none_or(|f| c.name.contains(f.as_str())))
+    {
         let text = module_text(case);
         let mut runs: Vec<Run> = (0..7).map(|_| compile(&text, &road)).collect();
         runs.sort_by(|a, b| a.total.total_cmp(&b.total));
         let (best, median) = (&runs[0], &runs[runs.len() / 2]);
         println!("\n{}: {} KiB of text, {} nodes", case.name, text.len() / 1024, best.nodes);
-        println!("  total {:8.1} ms (median {:.1}), {:.2} us a node", best.total * 1e3, median.total * 1e3, best.total * 1e6 / best.nodes as f64);
+        println!(
+            "  total {:8.1} ms (median {:.1}), {:.2} us a node",
+            best.total * 1e3,
+            median.total * 1e3,
+            best.total * 1e6 / best.nodes as f64
+        );
         for (pass, seconds) in &best.passes {
             println!("    {pass:<18} {:8.1} ms", seconds * 1e3);
         }
@@ -88,14 +115,18 @@ fn compile(text: &str, road: &[&str]) -> Run {
     let mut module = parsed.unwrap_or_else(|| panic!("{:#?}", reporter.diagnostics()));
     assert!(verify::verify(&module, &mut reporter), "{:#?}", reporter.diagnostics());
     let mut passes = vec![("parse and verify".to_owned(), start.elapsed().as_secs_f64())];
-    let mut manager = pipeline_text::pass_manager(&registry::all(), &road.join(",")).expect("a pipeline");
+    let mut manager =
+        pipeline_text::pass_manager(&registry::all(), &road.join(",")).expect("a pipeline");
     // What every pass makes is verified once, at the end, by verify-dag and verify-device, as in production.
     let options = RunOptions { verify_each: false, ..RunOptions::default() };
     let result = manager.run(&mut module, &mut reporter, &options, &mut Quiet);
     assert!(result.is_ok(), "{:#?}", reporter.diagnostics());
     let total = start.elapsed().as_secs_f64();
     passes.extend(manager.timings().into_iter().map(|t| (t.pass, t.time.as_secs_f64())));
-    let nodes = piper_passes::nodes::graphs(&module).iter().map(|g| module.ops(module.only_block(*g).expect("a block")).count()).sum();
+    let nodes = piper_passes::nodes::graphs(&module)
+        .iter()
+        .map(|g| module.ops(module.only_block(*g).expect("a block")).count())
+        .sum();
     Run { total, nodes, passes }
 }
 
@@ -117,7 +148,10 @@ fn module_text(case: &Case) -> String {
     for layer in 0..case.layers {
         let stage = layer * case.stages / case.layers;
         let sub = |out: &mut String, segment: &str, result: &str, body: &str| {
-            let _ = writeln!(out, "  %{result} = strategy.annotate {{PP = {stage}, L = {layer}, SEG = \"{segment}\"}} {{\n{body}    strategy.yield %y : {x}\n  }} : {x}");
+            let _ = writeln!(
+                out,
+                "  %{result} = strategy.annotate {{PP = {stage}, L = {layer}, SEG = \"{segment}\"}} {{\n{body}    strategy.yield %y : {x}\n  }} : {x}"
+            );
         };
         let gamma = format!("tensor<{d}xf32>");
         let square = format!("tensor<{d}x{d}xf32>");
@@ -140,9 +174,16 @@ fn module_text(case: &Case) -> String {
             linear("proj", "o", "y")
         );
         sub(&mut out, "attention", &format!("a{layer}"), &attention);
-        let mlp = format!("{}{}    %g = nn.gelu %u : {x}\n{}", norm("norm2", &format!("a{layer}")), linear("up", "n", "u"), linear("down", "g", "y"));
+        let mlp = format!(
+            "{}{}    %g = nn.gelu %u : {x}\n{}",
+            norm("norm2", &format!("a{layer}")),
+            linear("up", "n", "u"),
+            linear("down", "g", "y")
+        );
         sub(&mut out, "mlp", &format!("m{layer}"), &mlp);
-        let tail = format!("    %s = nn.add %h{layer}, %a{layer} : {x}\n    %y = nn.add %s, %m{layer} : {x}\n");
+        let tail = format!(
+            "    %s = nn.add %h{layer}, %a{layer} : {x}\n    %y = nn.add %s, %m{layer} : {x}\n"
+        );
         sub(&mut out, "tail", &format!("h{}", layer + 1), &tail);
     }
     let last = case.stages - 1;

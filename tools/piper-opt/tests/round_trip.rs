@@ -7,7 +7,10 @@ use std::process::{Command, Stdio};
 
 /// Files whose generic form `mlir-opt` does not take or writes differently, with the reason.
 const DIFFERENT: &[(&str, &str)] = &[
-    ("examples/gpt.pir", "func.call inside strategy.annotate: MLIR does not look symbols up through an unregistered operation"),
+    (
+        "examples/gpt.pir",
+        "func.call inside strategy.annotate: MLIR does not look symbols up through an unregistered operation",
+    ),
     ("test/lit/ir/attributes.pir", "dense elements are spelled anew, 1.0 as 1.000000e+00"),
 ];
 
@@ -31,7 +34,8 @@ fn piper(text: &str, generic: bool) -> Option<String> {
     let mut args = vec!["--allow-unregistered-dialect".to_owned()];
     args.extend(generic.then(|| "--mlir-print-op-generic".to_owned()));
     let (registry, dialects) = (piper_passes::registry::all(), piper_dialects::all());
-    let done = piper_opt::main_with(registry, dialects, &args, &mut text.as_bytes(), Path::new("."));
+    let done =
+        piper_opt::main_with(registry, dialects, &args, &mut text.as_bytes(), Path::new("."));
     (done.code == 0).then(|| String::from_utf8(done.stdout).expect("text"))
 }
 
@@ -63,7 +67,8 @@ fn nameless(text: &str) -> String {
         let mut rest = body;
         while let Some(at) = rest.find('%') {
             out.push_str(&rest[..=at]);
-            rest = rest[at + 1..].trim_start_matches(|c: char| c.is_ascii_alphanumeric() || "_.$#-".contains(c));
+            rest = rest[at + 1..]
+                .trim_start_matches(|c: char| c.is_ascii_alphanumeric() || "_.$#-".contains(c));
         }
         out.push_str(rest);
         out.push('\n');
@@ -80,9 +85,13 @@ fn what_is_printed_is_read_back() {
     paths.sort();
     let (mut read, mut compared, mut faults) = (0, 0, Vec::new());
     for path in &paths {
-        let name = path.strip_prefix(root()).expect("below the root").to_string_lossy().into_owned();
+        let name =
+            path.strip_prefix(root()).expect("below the root").to_string_lossy().into_owned();
         // Tests of errors, and files of several parts, are not modules.
-        let Some(printed) = std::fs::read_to_string(path).ok().and_then(|text| piper(&text, false)) else { continue };
+        let Some(printed) = std::fs::read_to_string(path).ok().and_then(|text| piper(&text, false))
+        else {
+            continue;
+        };
         read += 1;
         if piper(&printed, false).as_ref() != Some(&printed) {
             faults.push(format!("{name}: printing is no fixed point"));
@@ -108,7 +117,10 @@ fn what_is_printed_is_read_back() {
             }
         }
     }
-    println!("{read} files read; {compared} compared with mlir-opt-22, of which {} differ for a known reason", DIFFERENT.len());
+    println!(
+        "{read} files read; {compared} compared with mlir-opt-22, of which {} differ for a known reason",
+        DIFFERENT.len()
+    );
     if compared == 0 {
         println!("SKIPPED: mlir-opt-22 is not installed (package mlir-22-tools)");
     }
