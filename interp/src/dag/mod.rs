@@ -1,7 +1,7 @@
 //! Runs a `dag.graph`: one training step, with every device's own tensors.
 //!
 //! Each operation is executed for every device of its home, on the local values there. Sums over axes are balanced trees in
-//! member order ([`ops::tree_sum`](crate::ops::tree_sum)), so that a run has the bits of any other lowering that promises
+//! member order ([`ops::tree_sum`](fn@crate::ops::tree_sum)), so that a run has the bits of any other lowering that promises
 //! the fixed tree. What is replicated is computed on each device and compared where it leaves the graph: a state or gradient whose
 //! replicas differ is an error.
 //!

@@ -96,7 +96,8 @@ impl<'p> Parser<'p> {
     fn dialect_type(&mut self) -> ParseResult<Type> {
         let token = self.advance();
         let text = &self.text(token)[1..];
-        if !text.contains('.') && !(self.at(TokenKind::Less) && self.tok.start == token.end) {
+        let has_body = self.at(TokenKind::Less) && self.tok.start == token.end;
+        if !text.contains('.') && !has_body {
             return match self.type_aliases.get(text) {
                 Some(ty) => Ok(*ty),
                 None => Err(self.error_at(token.start, format!("undefined type alias '!{text}'"))),

@@ -15,7 +15,7 @@
 //!
 //! The parts: `topology` finds the classes of devices, `schedule` the one global order whose projections the programs are,
 //! `programs` the instructions of each class, `manifest` what the runtime has to know of states, inputs and outputs. Events
-//! between streams are placed by [`crate::memory_plan::sync`].
+//! between streams are placed by `memory_plan::sync`.
 
 mod manifest;
 mod node_code;

@@ -3,7 +3,7 @@
 //!
 //! Each layer has three segments (attention, MLP, tail) as in the schedules that the original Python system was measured on
 //! (24.7 s for the first case, 189 s for the second, given up after 540 s for the third; another machine, its graph passes
-//! alone). Times here are one core, everything from reading the text; the least of several runs, with the median beside it,
+//! alone). Times here are everything from reading the text, on one core but for the plan verifier; the least of several runs, with the median beside it,
 //! since machines are noisy.
 
 use std::fmt::Write;

@@ -67,7 +67,7 @@ impl Tool {
         let mut job = self.job(&ctx, &invocation)?;
         let (name, text) = files::read(&invocation.flags.input, stdin, cwd).map_err(plain)?;
         if invocation.flags.run_reproducer {
-            invocation = self.from_reproducer(&invocation.flags, &text)?;
+            invocation = self.reproduced(&invocation.flags, &text)?;
             job = self.job(&ctx, &invocation)?;
         }
         let flags = &invocation.flags;
@@ -129,7 +129,7 @@ impl Tool {
         }
     }
 
-    fn from_reproducer(&self, given: &Flags, text: &str) -> Result<Invocation, String> {
+    fn reproduced(&self, given: &Flags, text: &str) -> Result<Invocation, String> {
         let plain = |message: &str| report::plain_error(message, self.colour);
         let args = crash::reproducer_args(text).ok_or_else(|| {
             plain("--run-reproducer: the first line of the input does not say how it was made")
