@@ -102,15 +102,3 @@ fn training_lowers_the_loss_and_f32_follows_f64() {
         assert!((single - double).abs() < 1e-5 * double, "{single} {double}");
     }
 }
-
-/// Run with `--ignored --nocapture` to see how long the interpreter takes.
-#[test]
-#[ignore = "prints a time"]
-fn time_of_a_step_of_the_demo_model() {
-    let gpt = Gpt { vocab: 256, d: 128, heads: 4, kv_heads: 4, ff: 512, layers: 4 };
-    let p = gpt.parameters::<f32>(0.02);
-    let (tokens, targets) = batch(16, 64, 256);
-    let start = std::time::Instant::now();
-    let (loss, _) = gpt.step::<f32>(&p, &tokens, &targets);
-    println!("one step of 16 x 64 tokens: {:?}, loss {}", start.elapsed(), loss.to_f64()[0]);
-}

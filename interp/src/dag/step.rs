@@ -428,18 +428,20 @@ impl<'r, 'm> Run<'r, 'm> {
 
     /// Adds what a number is partial over, then its parts.
     fn output(&mut self, op: Op) -> Result<(), Error> {
-        let mut parts = Vec::new();
+        // For every operand (a microbatch) the summands of the members it is partial over (replicas).
+        let mut rows: Vec<Vec<f64>> = Vec::new();
         for value in self.module.operands(op) {
             let dist = self.dist(op, value)?;
             let first = self.of.layout.home(&dist.home).first().copied();
             let first = first.ok_or_else(|| self.of.error(op, "the number lives nowhere"))?;
             let members = self.of.layout.members(&dist.partial, first);
-            let members: Result<Vec<&Rc<Tensor>>, Error> =
-                members.into_iter().map(|member| self.local(op, value, member)).collect();
-            let members: Vec<&Tensor> =
-                members.as_ref().map_err(Clone::clone)?.iter().map(|t| &***t).collect();
-            parts.push(tree_sum(&members).map_err(|e| self.of.error(op, e.to_string()))?);
+            let number = |member| Ok(self.local(op, value, member)?.to_f64()[0]);
+            rows.push(members.into_iter().map(number).collect::<Result<_, Error>>()?);
         }
+        // As the runtime does: in f64, as a balanced tree, replicas major to microbatches.
+        let replicas = rows.iter().map(Vec::len).max().unwrap_or(0);
+        let parts = (0..replicas).flat_map(|r| rows.iter().filter_map(move |row| row.get(r)));
+        let parts: Vec<Tensor> = parts.map(|number| Tensor::scalar(*number)).collect();
         let total = tree_sum(&parts.iter().collect::<Vec<_>>())
             .map_err(|e| self.of.error(op, e.to_string()))?;
         self.result.outputs.insert(self.of.name(op).to_owned(), total.to_f64()[0]);

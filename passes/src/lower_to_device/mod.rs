@@ -31,6 +31,7 @@ use piper_dialects::dag::Graph;
 use piper_ir::pass::{OptionDef, PassFailed, PassInfo, PassResult};
 use piper_ir::{Module, Op, Reporter};
 
+use crate::accumulate::gradients;
 use crate::memory_plan::sync;
 
 /// Name of the stream that computes.
@@ -95,12 +96,30 @@ pub fn lower_graph(
             return Err(PassFailed);
         }
     };
+    if !options.probe_gradients {
+        check_gradients_are_used(module, graph, reporter)?;
+    }
     let schedule = schedule::schedule(module, graph, &topology, options.probe_gradients, reporter)?;
     let made = programs::build(module, graph, &topology, &schedule, reporter)?;
     for program in &made.programs {
         sync::insert(module, *program, &[]);
     }
     Ok(made.plan)
+}
+
+/// Gradients that nobody reads would be computed for nothing; most likely the plan lacks its optimizer.
+fn check_gradients_are_used(
+    module: &Module,
+    graph: Op,
+    reporter: &mut Reporter<'_>,
+) -> Result<(), PassFailed> {
+    let unused = gradients(module, graph).into_iter().find(|op| !module.has_used_result(*op));
+    let Some(gradient) = unused else { return Ok(()) };
+    let name = module.attr_by(gradient, "name").map_or(String::new(), |a| a.display(module.ctx()));
+    reporter
+        .error(module.op_loc(gradient), format!("nothing uses the gradient of {name}: the plan has no optimizer"))
+        .hint("add a strategy.optimizer to the plan, or report gradients: lower-to-device{probe-gradients}");
+    Err(PassFailed)
 }
 
 /// The passes of this module.

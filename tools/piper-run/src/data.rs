@@ -87,7 +87,10 @@ impl Corpus {
     pub fn of(name: impl Into<String>, bytes: Vec<u8>, seed: u64) -> Result<Self, Failure> {
         let name = name.into();
         if bytes.is_empty() {
-            return Err(Failure::new(format!("data file '{name}' is empty")));
+            return Err(Failure::with_hint(
+                format!("data file '{name}' is empty"),
+                "its bytes are the tokens: give a text of many sequences",
+            ));
         }
         Ok(Self { name, bytes, seed })
     }

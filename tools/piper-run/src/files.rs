@@ -13,7 +13,10 @@ use crate::Failure;
 pub fn read(what: &str, path: &Path) -> Result<Vec<u8>, Failure> {
     let shown = path.display();
     if path.is_dir() {
-        return Err(Failure::new(format!("cannot read {what} '{shown}': it is a folder")));
+        return Err(Failure::with_hint(
+            format!("cannot read {what} '{shown}': it is a folder"),
+            "name a file in it",
+        ));
     }
     fs::read(path).map_err(|error| {
         let why = match error.kind() {
@@ -21,7 +24,8 @@ pub fn read(what: &str, path: &Path) -> Result<Vec<u8>, Failure> {
             ErrorKind::PermissionDenied => "permission denied".to_owned(),
             _ => error.to_string(),
         };
-        Failure::new(format!("cannot read {what} '{shown}': {why}"))
+        let hint = "relative paths begin at the folder the program was started in";
+        Failure::with_hint(format!("cannot read {what} '{shown}': {why}"), hint)
     })
 }
 
