@@ -14,6 +14,10 @@ use piper_ir::pass::{Instrumentation, RunOptions};
 use piper_ir::{Context, Reporter, SourceFile, verify};
 use piper_passes::{pipeline_text, registry};
 
+/// As in the tool.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Text to verified device programs. Passes that are not built yet are left out by the caller.
 const ROAD: &[&str] = &[
     "import-tags",

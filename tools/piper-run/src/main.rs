@@ -4,6 +4,10 @@
 
 use std::process::ExitCode;
 
+/// Compiling is making many small things: an allocator made for that saves a sixth of the time.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Deeply nested text needs stack where the core's own growing of it does not reach.
 const STACK_BYTES: usize = 64 << 20;
 
