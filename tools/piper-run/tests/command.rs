@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use piper_plan::{Kind, Plan};
+use piper_plan::Plan;
 use piper_run::models::{Gpt, SGD, STRATEGIES};
 
 const SMALL: Gpt = Gpt {
@@ -193,8 +193,9 @@ fn outputs_that_cannot_be_written_are_refused_before_anything_runs() {
     assert!(said.contains("cannot write plan") && said.contains("it is a folder"), "{said}");
 }
 
+/// Foreign, newer and deadlocking plans: `test/lit/piper-run/plans.pir`.
 #[test]
-fn plans_that_are_damaged_or_edited_are_refused() {
+fn a_compiled_plan_is_whole_and_half_of_it_is_refused() {
     let folder = Folder::new();
     let data = folder.data();
     let path = folder.at("train.pplan");
@@ -206,29 +207,6 @@ fn plans_that_are_damaged_or_edited_are_refused() {
 
     let with = |name: &str, bytes: &[u8]| refused(&[&folder.file(name, bytes), &"--data", &data]);
     assert!(with("cut.pplan", &bytes[..bytes.len() / 2]).contains("truncated plan"));
-    assert!(with("foreign.pplan", b"\x7fELF and more").contains("not a plan"));
-    let mut newer = bytes.clone();
-    newer[8] += 1;
-    assert!(with("newer.pplan", &newer).contains("format version"));
-
-    // The first rank waits for its first gradient before it has sent what that depends on.
-    let mut edited = plan.clone();
-    let instrs = &mut edited.programs[0].instrs;
-    let find = |wanted: fn(&Kind) -> bool, instrs: &[piper_plan::Instr]| {
-        instrs.iter().position(|i| wanted(&i.kind))
-    };
-    let send = find(|k| matches!(k, Kind::Send(_)), instrs).expect("it sends");
-    let recv = find(|k| matches!(k, Kind::Recv(_)), instrs).expect("it receives");
-    assert!(send < recv);
-    let moved = instrs.remove(recv);
-    instrs.insert(send, moved);
-    let said = with("edited.pplan", &edited.to_bytes());
-    assert!(
-        said.contains("not safe to run")
-            && said.contains("deadlock")
-            && said.contains("train.pir:"),
-        "{said}"
-    );
 }
 
 #[cfg(unix)]
