@@ -5,6 +5,8 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use crate::intern::Interner;
+use crate::location::POSITION;
+use crate::source::{Positions, SourceFile};
 use crate::types::{FloatKind, Signedness, TypeData};
 use crate::{Attr, AttrData, Dialect, Loc, LocData, Name, OpDef, OpName, ParamDef, Type};
 
@@ -21,6 +23,7 @@ pub struct Context {
     types: Interner<TypeData>,
     attrs: Interner<AttrData>,
     locs: Interner<LocData>,
+    positions: Positions,
     /// Registered operations, fixed once the context is made: they are found without a lock.
     registered: Vec<OpNameData>,
     registered_by_text: rustc_hash::FxHashMap<Box<str>, OpName>,
@@ -92,6 +95,7 @@ impl Context {
             types,
             attrs,
             locs,
+            positions: Positions::default(),
             registered: Vec::new(),
             registered_by_text: Default::default(),
             unregistered: boxcar::Vec::new(),
@@ -197,6 +201,21 @@ impl Context {
 
     pub(crate) fn loc_data(&self, loc: Loc) -> &LocData {
         self.locs.get(loc.0)
+    }
+
+    /// Numbers the positions of a source: byte `i` of its text is position `first + i`. `None` if two gigabytes of sources
+    /// have been read and no number is left.
+    pub(crate) fn add_source(&self, source: &SourceFile) -> Option<u32> {
+        self.positions.add(source, self.name(&source.name))
+    }
+
+    /// The location of a position of a source.
+    pub(crate) fn position(&self, position: u32) -> Loc {
+        Loc(position | POSITION)
+    }
+
+    pub(crate) fn resolve_position(&self, position: u32) -> (Name, u32, u32) {
+        self.positions.resolve(position)
     }
 
     /// `loc("file":line:col)`

@@ -18,17 +18,24 @@ pub enum LocData {
     Fused { locs: Box<[Loc]>, metadata: Option<Attr> },
 }
 
+/// Set in handles that are positions in a source, see [`crate::source`].
+pub(crate) const POSITION: u32 = 1 << 31;
+
 impl Loc {
     /// The location's data.
-    pub fn data(self, ctx: &Context) -> &LocData {
-        ctx.loc_data(self)
+    pub fn data(self, ctx: &Context) -> LocData {
+        if self.0 & POSITION != 0 {
+            let (file, line, col) = ctx.resolve_position(self.0 & !POSITION);
+            return LocData::File { file, line, col };
+        }
+        ctx.loc_data(self).clone()
     }
 
     /// The first file position inside the location: `(file, line, column)`.
     pub fn file_position(self, ctx: &Context) -> Option<(&str, u32, u32)> {
         match self.data(ctx) {
             LocData::Unknown => None,
-            LocData::File { file, line, col } => Some((file.text(ctx), *line, *col)),
+            LocData::File { file, line, col } => Some((file.text(ctx), line, col)),
             LocData::Named { child, .. } => child.file_position(ctx),
             LocData::CallSite { callee, .. } => callee.file_position(ctx),
             LocData::Fused { locs, .. } => locs.iter().find_map(|loc| loc.file_position(ctx)),

@@ -39,7 +39,8 @@ pub struct Parser<'p> {
     /// Where the innermost operation that is being read begins.
     pub(super) operation_start: u32,
     pub(super) nesting: u32,
-    pub(super) file_name: Name,
+    /// The position of the source's first byte; none if the context has none left.
+    pub(super) first_position: Option<u32>,
 }
 
 impl<'p> Parser<'p> {
@@ -47,7 +48,6 @@ impl<'p> Parser<'p> {
         let mut lexer = Lexer::new(&source.text);
         let tok = lexer.next();
         let state = OpState::new(ctx.op_name("builtin.module"), ctx.unknown_loc());
-        let file_name = ctx.name(&source.name);
         Self {
             ctx,
             source,
@@ -65,7 +65,7 @@ impl<'p> Parser<'p> {
             previous_end: 0,
             operation_start: 0,
             nesting: 0,
-            file_name,
+            first_position: ctx.add_source(source),
         }
     }
 
@@ -101,8 +101,13 @@ impl<'p> Parser<'p> {
 
     /// The location of a byte offset.
     pub fn loc_at(&self, offset: u32) -> Loc {
-        let (line, col) = self.source.line_col(offset);
-        self.ctx.loc(crate::LocData::File { file: self.file_name, line, col })
+        match self.first_position {
+            Some(first) => self.ctx.position(first + offset),
+            None => {
+                let (line, col) = self.source.line_col(offset);
+                self.ctx.file_loc(&self.source.name, line, col)
+            }
+        }
     }
 
     /// The location of the next token.

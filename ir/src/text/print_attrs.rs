@@ -310,28 +310,28 @@ impl Printer<'_> {
             }
             LocData::Named { name, child } => {
                 self.text(&quoted(name.text(self.ctx)));
-                if *child != self.ctx.unknown_loc() {
+                if child != self.ctx.unknown_loc() {
                     self.text("(");
-                    self.location_body(*child);
+                    self.location_body(child);
                     self.text(")");
                 }
             }
             LocData::CallSite { callee, caller } => {
                 self.text("callsite(");
-                self.location_body(*callee);
+                self.location_body(callee);
                 self.text(" at ");
-                self.location_body(*caller);
+                self.location_body(caller);
                 self.text(")");
             }
             LocData::Fused { locs, metadata } => {
                 self.text("fused");
                 if let Some(metadata) = metadata {
                     self.text("<");
-                    self.attr(*metadata);
+                    self.attr(metadata);
                     self.text(">");
                 }
                 self.text("[");
-                self.commas(locs, |p, loc| p.location_body(*loc));
+                self.commas(&locs, |p, loc| p.location_body(*loc));
                 self.text("]");
             }
         }
