@@ -74,6 +74,11 @@ impl OpState {
 impl Module {
     /// Creates an operation that stands in no block yet.
     pub fn create(&mut self, state: OpState) -> Op {
+        self.create_from(&state)
+    }
+
+    /// As [`create`](Self::create), leaving the state to be used again.
+    pub(crate) fn create_from(&mut self, state: &OpState) -> Op {
         let op = Op::from_index(self.ops.len());
         let slots = state.name.def(&self.ctx).map_or(0, |def| def.attrs.len());
         let attrs_start = self.attr_words.len();

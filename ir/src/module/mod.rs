@@ -6,6 +6,7 @@
 //! another operation. Counterparts: MLIR's `Operation`, Cranelift's entity maps for the layout.
 
 mod attributes;
+mod blocks;
 mod build;
 mod edit;
 mod structure;
@@ -105,7 +106,8 @@ pub struct Module {
     attr_words: Vec<u32>,
     region_lists: Vec<Region>,
     successor_lists: Vec<Block>,
-    value_names: rustc_hash::FxHashMap<Value, Name>,
+    /// The names that values were written with, by value; shorter than `values` if the last have none.
+    value_names: Vec<Name>,
     root: Op,
 }
 
@@ -132,9 +134,17 @@ impl Module {
             attr_words: Vec::new(),
             region_lists: Vec::new(),
             successor_lists: Vec::new(),
-            value_names: Default::default(),
+            value_names: Vec::new(),
             root: Op::NONE,
         }
+    }
+
+    /// Makes room for about this many operations more, so that the arenas need not move while they are filled.
+    pub fn reserve(&mut self, ops: usize) {
+        self.ops.reserve(ops);
+        self.values.reserve(ops);
+        self.slots.reserve(2 * ops);
+        self.attr_words.reserve(2 * ops);
     }
 
     pub(crate) fn set_root(&mut self, root: Op) {
@@ -181,6 +191,7 @@ impl Module {
             + self.attr_words.capacity() * 4
             + self.region_lists.capacity() * 4
             + self.successor_lists.capacity() * 4
+            + self.value_names.capacity() * 4
     }
 }
 

@@ -175,12 +175,21 @@ impl Module {
 
     /// The name a value was written with, if it is worth keeping.
     pub fn value_name(&self, value: Value) -> Option<Name> {
-        self.value_names.get(&value).copied()
+        self.value_names.get(value.index()).and_then(|name| name.some())
     }
 
     /// Gives the value a name to be printed with (made unique by the printer).
     pub fn set_value_name(&mut self, value: Value, name: Name) {
-        self.value_names.insert(value, name);
+        if self.value_names.len() <= value.index() {
+            self.value_names.resize(value.index() + 1, Name::NONE);
+        }
+        self.value_names[value.index()] = name;
+    }
+
+    pub(super) fn forget_value_name(&mut self, value: Value) {
+        if let Some(name) = self.value_names.get_mut(value.index()) {
+            *name = Name::NONE;
+        }
     }
 
     /// Drops the names values were written with: they are then numbered, whatever the file called them.
