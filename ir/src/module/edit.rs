@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::{Module, NO_SLOT, Slot};
-use crate::{Block, Op, OpState, Region, Value};
+use crate::{Block, Op, Region, Value};
 
 impl Module {
     pub(super) fn push_operands(&mut self, op: Op, operands: &[Value]) {
@@ -154,7 +154,7 @@ impl Module {
                     "erased {} has a used result",
                     self.name_text(op)
                 );
-                self.value_names.remove(&value);
+                self.forget_value_name(value);
             }
         }
     }
@@ -171,55 +171,10 @@ impl Module {
     }
 
     /// Copies an operation with its regions; the copy stands in no block. Operands found in `map` are replaced, others kept; `map` gets the
-    /// results and block arguments of the copy.
+    /// results and block arguments of the copy. A terminator with successors is copied only with its region
+    /// ([`clone_blocks`](Self::clone_blocks)).
     pub fn clone_op(&mut self, op: Op, map: &mut FxHashMap<Value, Value>) -> Op {
-        // Regions may be nested deeper than the call stack allows.
-        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || self.clone_here(op, map))
-    }
-
-    fn clone_here(&mut self, op: Op, map: &mut FxHashMap<Value, Value>) -> Op {
-        let state = OpState {
-            name: self.name(op),
-            loc: self.op_loc(op),
-            operands: self.operands(op).map(|v| map.get(&v).copied().unwrap_or(v)).collect(),
-            result_types: self.results(op).map(|v| self.ty(v)).collect(),
-            attrs: self.all_attrs(op),
-            successors: Vec::new(),
-            new_regions: self.regions(op).len(),
-            regions: Vec::new(),
-        };
-        assert!(
-            self.successors(op).is_empty(),
-            "a terminator with successors is cloned only with its region"
-        );
-        let copy = self.create(state);
-        for (old, new) in self.results(op).zip(self.results(copy)) {
-            map.insert(old, new);
-            if let Some(name) = self.value_name(old) {
-                self.set_value_name(new, name);
-            }
-        }
-        for i in 0..self.regions(op).len() {
-            let (from, to) = (self.regions(op)[i], self.regions(copy)[i]);
-            let blocks: Vec<Block> = self.blocks(from).collect();
-            for block in blocks {
-                let new = self.add_block(to);
-                for arg in self.args(block).to_vec() {
-                    let ty = self.ty(arg);
-                    let new_arg = self.add_arg(new, ty);
-                    if let Some(name) = self.value_name(arg) {
-                        self.set_value_name(new_arg, name);
-                    }
-                    map.insert(arg, new_arg);
-                }
-                let ops: Vec<Op> = self.ops(block).collect();
-                for inner in ops {
-                    let inner_copy = self.clone_op(inner, map);
-                    self.append(new, inner_copy);
-                }
-            }
-        }
-        copy
+        self.clone_op_to(op, map, &FxHashMap::default())
     }
 
     /// All attributes of an operation, declared ones first.
