@@ -34,6 +34,16 @@ impl OpState {
         }
     }
 
+    /// As [`new`](Self::new), with the room that the lists have.
+    pub(crate) fn reset(&mut self, name: OpName, loc: Loc) {
+        (self.name, self.loc, self.new_regions) = (name, loc, 0);
+        self.operands.clear();
+        self.result_types.clear();
+        self.attrs.clear();
+        self.successors.clear();
+        self.regions.clear();
+    }
+
     /// Adds operands.
     pub fn operands(mut self, operands: impl IntoIterator<Item = Value>) -> Self {
         self.operands.extend(operands);

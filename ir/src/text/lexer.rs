@@ -90,20 +90,49 @@ pub(crate) struct Lexer<'s> {
     pub(crate) at: usize,
 }
 
-fn is_id_start(b: u8) -> bool {
-    b.is_ascii_alphabetic() || b == b'_'
-}
+/// What a byte may be part of.
+const ID_START: u8 = 1;
+const ID_PART: u8 = 2;
+const SUFFIX_START: u8 = 4;
+const SUFFIX_PART: u8 = 8;
+const DIGIT: u8 = 16;
+const HEX: u8 = 32;
+const BLANK: u8 = 64;
 
-fn is_id_part(b: u8) -> bool {
-    b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$' | b'.')
-}
+static CLASSES: [u8; 256] = {
+    let mut table = [0; 256];
+    let mut b = 0;
+    while b < 256 {
+        let byte = b as u8;
+        let (letter, digit) = (byte.is_ascii_alphabetic(), byte.is_ascii_digit());
+        if letter || byte == b'_' {
+            table[b] |= ID_START;
+        }
+        if letter || digit || matches!(byte, b'_' | b'$' | b'.') {
+            table[b] |= ID_PART;
+        }
+        if letter || matches!(byte, b'$' | b'.' | b'_' | b'-') {
+            table[b] |= SUFFIX_START;
+        }
+        if letter || digit || matches!(byte, b'$' | b'.' | b'_' | b'-') {
+            table[b] |= SUFFIX_PART;
+        }
+        if digit {
+            table[b] |= DIGIT;
+        }
+        if byte.is_ascii_hexdigit() {
+            table[b] |= HEX;
+        }
+        if matches!(byte, b' ' | b'\t' | b'\r') {
+            table[b] |= BLANK;
+        }
+        b += 1;
+    }
+    table
+};
 
-fn is_suffix_start(b: u8) -> bool {
-    b.is_ascii_alphabetic() || matches!(b, b'$' | b'.' | b'_' | b'-')
-}
-
-fn is_suffix_part(b: u8) -> bool {
-    is_suffix_start(b) || b.is_ascii_digit()
+fn is(b: u8, class: u8) -> bool {
+    CLASSES[usize::from(b)] & class != 0
 }
 
 impl<'s> Lexer<'s> {
@@ -123,6 +152,10 @@ impl<'s> Lexer<'s> {
         }
     }
 
+    fn skip(&mut self, class: u8) {
+        self.skip_while(|b| is(b, class));
+    }
+
     pub(crate) fn next(&mut self) -> Token {
         let mut first_of_line = self.at == 0;
         loop {
@@ -131,8 +164,11 @@ impl<'s> Lexer<'s> {
                     first_of_line = true;
                     self.at += 1;
                 }
-                b' ' | b'\t' | b'\r' => self.at += 1,
-                b'/' if self.peek(1) == b'/' => self.skip_while(|b| b != b'\n'),
+                b if is(b, BLANK) => self.skip(BLANK),
+                b'/' if self.peek(1) == b'/' => {
+                    let rest = &self.bytes[self.at..];
+                    self.at += memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+                }
                 _ => break,
             }
         }
@@ -146,8 +182,8 @@ impl<'s> Lexer<'s> {
         let Some(&first) = self.bytes.get(self.at) else { return Eof };
         self.at += 1;
         match first {
-            b if is_id_start(b) => {
-                self.skip_while(is_id_part);
+            b if is(b, ID_START) => {
+                self.skip(ID_PART);
                 BareId
             }
             b'0'..=b'9' => self.number(),
@@ -166,8 +202,8 @@ impl<'s> Lexer<'s> {
                     error => error,
                 }
             }
-            b'@' if is_id_start(self.peek(0)) => {
-                self.skip_while(is_id_part);
+            b'@' if is(self.peek(0), ID_START) => {
+                self.skip(ID_PART);
                 At
             }
             b'@' => Error(LexError::BadIdentifier),
@@ -213,11 +249,11 @@ impl<'s> Lexer<'s> {
     fn suffix(&mut self, kind: TokenKind) -> TokenKind {
         match self.peek(0) {
             b'0'..=b'9' => {
-                self.skip_while(|b| b.is_ascii_digit());
+                self.skip(DIGIT);
                 kind
             }
-            b if is_suffix_start(b) => {
-                self.skip_while(is_suffix_part);
+            b if is(b, SUFFIX_START) => {
+                self.skip(SUFFIX_PART);
                 kind
             }
             _ => TokenKind::Error(LexError::BadIdentifier),
@@ -230,20 +266,20 @@ impl<'s> Lexer<'s> {
             && self.peek(1).is_ascii_hexdigit()
         {
             self.at += 1;
-            self.skip_while(|b| b.is_ascii_hexdigit());
+            self.skip(HEX);
             return TokenKind::Integer;
         }
-        self.skip_while(|b| b.is_ascii_digit());
+        self.skip(DIGIT);
         if self.peek(0) != b'.' {
             return TokenKind::Integer;
         }
         self.at += 1;
-        self.skip_while(|b| b.is_ascii_digit());
+        self.skip(DIGIT);
         if matches!(self.peek(0), b'e' | b'E') {
             let sign = usize::from(matches!(self.peek(1), b'+' | b'-'));
             if self.peek(1 + sign).is_ascii_digit() {
                 self.at += 1 + sign;
-                self.skip_while(|b| b.is_ascii_digit());
+                self.skip(DIGIT);
             }
         }
         TokenKind::Float

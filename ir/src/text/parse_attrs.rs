@@ -280,7 +280,7 @@ impl<'p> Parser<'p> {
             let key = match p.tok.kind {
                 TokenKind::BareId => {
                     let token = p.advance();
-                    p.ctx.name(p.text(token))
+                    p.name_of(p.text(token))
                 }
                 TokenKind::String => {
                     let key = p.parse_string()?;

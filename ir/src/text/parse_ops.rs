@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::lexer::TokenKind;
-use super::parser::{Failed, ParseResult, Parser};
+use super::parser::{Failed, ParseResult, Parser, ResultName};
 use super::ssa_names::OperandName;
 use crate::diag::did_you_mean;
 use crate::opdef::Syntax;
@@ -38,9 +38,6 @@ pub fn parse_module(
     }
     Some(module)
 }
-
-/// Results as written before `=`: name, number of values, offset.
-type ResultNames<'p> = Vec<(&'p str, u32, u32)>;
 
 /// An argument of a region's entry block as written by custom syntax.
 #[derive(Clone, Copy, Debug)]
@@ -168,29 +165,33 @@ impl<'p> Parser<'p> {
 
     fn operation(&mut self, block: Block) -> ParseResult<()> {
         self.operation_start = self.tok.start;
-        let names = self.result_names()?;
-        match self.operation_body(&names) {
-            Ok(op) => {
-                self.module.append(block, op);
-                let mut first = 0;
-                for &(name, count, offset) in &names {
-                    let value = self.module.result(op, first);
-                    self.define(name, offset, value, count)?;
-                    first += count as usize;
-                }
-                Ok(())
-            }
-            Err(Failed) => {
-                self.poison(&names);
-                Err(Failed)
-            }
+        let base = self.scratch.results.len();
+        let result = self.named_operation(block, base);
+        if result.is_err() {
+            self.poison(base);
         }
+        self.scratch.results.truncate(base);
+        result
     }
 
-    fn result_names(&mut self) -> ParseResult<ResultNames<'p>> {
-        let mut names = Vec::new();
+    fn named_operation(&mut self, block: Block, base: usize) -> ParseResult<()> {
+        self.result_names()?;
+        let end = self.scratch.results.len();
+        let op = self.operation_body(base)?;
+        self.module.append(block, op);
+        let mut first = 0;
+        for i in base..end {
+            let ResultName { name, count, offset } = self.scratch.results[i];
+            let value = self.module.result(op, first);
+            self.define(name, offset, value, count)?;
+            first += count as usize;
+        }
+        Ok(())
+    }
+
+    fn result_names(&mut self) -> ParseResult<()> {
         if !self.at(TokenKind::Percent) {
-            return Ok(names);
+            return Ok(());
         }
         loop {
             let token = self.expect(TokenKind::Percent, "a result name (%name)")?;
@@ -204,52 +205,73 @@ impl<'p> Parser<'p> {
                     );
                 }
             }
-            names.push((self.text(token), u32::try_from(count).unwrap_or(u32::MAX), token.start));
+            let count = u32::try_from(count).unwrap_or(u32::MAX);
+            let name = ResultName { name: self.text(token), count, offset: token.start };
+            self.scratch.results.push(name);
             if !self.eat(TokenKind::Comma) {
                 break;
             }
         }
         self.expect(TokenKind::Equal, "'=' after the result names")?;
-        Ok(names)
+        Ok(())
     }
 
-    fn operation_body(&mut self, names: &ResultNames<'p>) -> ParseResult<Op> {
-        let start = self.tok.start;
-        let (generic, name) = match self.tok.kind {
-            TokenKind::String => (true, self.parse_string()?),
-            TokenKind::BareId => {
-                (false, custom_name(self.parse_keyword("an operation name")?).to_owned())
-            }
+    /// The name of the next operation as resolved, whether it is written in quotes, and where it stands.
+    fn operation_name(&mut self) -> ParseResult<(OpName, bool, u32)> {
+        let token = self.tok;
+        let generic = match token.kind {
+            TokenKind::String => true,
+            TokenKind::BareId => false,
             _ => return Err(self.expected("an operation name")),
         };
-        let op_name = self.ctx.op_name(&name);
-        let Some(def) = op_name.def(self.ctx) else {
-            self.check_unregistered(&name, start, generic)?;
-            let outer = self.enter(op_name, start);
-            let parsed = self.generic_body();
-            return self.finish_operation(parsed, outer, names, start);
+        self.advance();
+        let text = self.text(token);
+        if let Some(&name) = self.seen.op_names.get(text) {
+            return Ok((name, generic, token.start));
+        }
+        let name = match generic {
+            true => std::borrow::Cow::Owned(super::parser::unescape(text)),
+            false => std::borrow::Cow::Borrowed(custom_name(text)),
         };
-        let outer = self.enter(op_name, start);
-        let parsed = if generic {
-            self.generic_body()
-        } else {
-            match &def.syntax {
+        let op_name = self.ctx.op_name(&name);
+        if op_name.def(self.ctx).is_none() {
+            self.check_unregistered(&name, token.start, generic)?;
+        }
+        self.seen.op_names.insert(text, op_name);
+        Ok((op_name, generic, token.start))
+    }
+
+    /// Reads an operation whose results are named in the scratch list from `base` on.
+    fn operation_body(&mut self, base: usize) -> ParseResult<Op> {
+        let (name, generic, start) = self.operation_name()?;
+        let outer = self.enter(name, start);
+        let parsed = match name.def(self.ctx) {
+            Some(def) if !generic => match &def.syntax {
                 Syntax::Generic => {
+                    let name = &def.name;
                     self.report_at(start, format!("'{name}' has no custom form"))
                         .hint(format!("write it in the generic form: \"{name}\"(...)"));
                     Err(Failed)
                 }
                 Syntax::Declarative(format) => format.parse(self, def),
                 Syntax::Custom { parse, .. } => parse(self),
-            }
+            },
+            _ => self.generic_body(),
         };
-        self.finish_operation(parsed, outer, names, start)
+        self.finish_operation(parsed, outer, base, start)
     }
 
     /// Begins the state of an operation and returns that of the one around it.
     fn enter(&mut self, name: OpName, start: u32) -> OpState {
         let loc = self.loc_at(start);
-        std::mem::replace(&mut self.state, OpState::new(name, loc))
+        let fresh = match self.scratch.states.pop() {
+            Some(mut state) => {
+                state.reset(name, loc);
+                state
+            }
+            None => OpState::new(name, loc),
+        };
+        std::mem::replace(&mut self.state, fresh)
     }
 
     fn check_unregistered(&mut self, name: &str, start: u32, generic: bool) -> ParseResult<()> {
@@ -288,18 +310,33 @@ impl<'p> Parser<'p> {
         &mut self,
         parsed: ParseResult<()>,
         outer: OpState,
-        names: &ResultNames<'p>,
+        base: usize,
         start: u32,
     ) -> ParseResult<Op> {
         let parsed = parsed.and_then(|()| self.trailing_location());
         let state = std::mem::replace(&mut self.state, outer);
         let undefined_loc = self.undefined_loc.take();
-        parsed?;
-        let named: u64 = names.iter().map(|(_, count, _)| u64::from(*count)).sum();
-        let (results, name) = (state.result_types.len(), state.name.text(self.ctx));
-        if !names.is_empty() && named != results as u64 {
+        let op = parsed.and_then(|()| {
+            self.check_counts(&state, base, start)?;
+            Ok(self.module.create_from(&state))
+        });
+        self.scratch.states.push(state);
+        let op = op?;
+        self.forward_locs.extend(undefined_loc.map(|(alias, offset)| (op, alias, offset)));
+        Ok(op)
+    }
+
+    /// Whether what was read is an operation that can be stored, with as many results as are named.
+    fn check_counts(&mut self, state: &OpState, base: usize, start: u32) -> ParseResult<()> {
+        let results = state.result_types.len();
+        let names = &self.scratch.results[base..];
+        let named: u64 = names.iter().map(|result| u64::from(result.count)).sum();
+        if let Some(first) = names.first()
+            && named != results as u64
+        {
+            let (name, offset) = (state.name.text(self.ctx), first.offset);
             return Err(self.error_at(
-                names[0].2,
+                offset,
                 format!("'{name}' has {results} result(s), but {named} name(s) are given"),
             ));
         }
@@ -311,15 +348,14 @@ impl<'p> Parser<'p> {
             (state.attrs.len(), 30_000, "attributes"),
         ] {
             if count > limit {
+                let name = state.name.text(self.ctx);
                 return Err(self.error_at(
                     start,
                     format!("'{name}' has {count} {what}; at most {limit} are supported"),
                 ));
             }
         }
-        let op = self.module.create(state);
-        self.forward_locs.extend(undefined_loc.map(|(alias, offset)| (op, alias, offset)));
-        Ok(op)
+        Ok(())
     }
 
     fn trailing_location(&mut self) -> ParseResult<()> {
@@ -334,10 +370,18 @@ impl<'p> Parser<'p> {
 
     /// `(operands) [successors] <{properties}> ({regions}) {attributes} : (types) -> types`, the name already taken.
     fn generic_body(&mut self) -> ParseResult<()> {
+        // Regions stand between the operands and their types, so that other operations are read in between.
+        let base = self.scratch.operands.len();
+        let parsed = self.generic_parts(base);
+        self.scratch.operands.truncate(base);
+        parsed
+    }
+
+    fn generic_parts(&mut self, base: usize) -> ParseResult<()> {
         self.expect(TokenKind::LParen, "'(' and the operands")?;
-        let mut operands = Vec::new();
         self.comma_list(TokenKind::RParen, "',' or ')'", |p| {
-            operands.push(p.parse_operand()?);
+            let operand = p.parse_operand()?;
+            p.scratch.operands.push(operand);
             Ok(())
         })?;
         if self.eat(TokenKind::LSquare) {
@@ -366,8 +410,21 @@ impl<'p> Parser<'p> {
                 Ok(())
             })?;
         }
+        if self.at(TokenKind::LBrace) {
+            self.discardable_attributes()?;
+        }
+        self.expect(TokenKind::Colon, "':' and the operation's type")?;
         let at = self.tok.start;
-        for (key, attr) in self.parse_optional_attr_dict()? {
+        let first = self.scratch.types.len();
+        let result = self.generic_type(base, at, first);
+        self.scratch.types.truncate(first);
+        result
+    }
+
+    /// `{key = attribute, ...}` into the operation's attributes.
+    fn discardable_attributes(&mut self) -> ParseResult<()> {
+        let at = self.tok.start;
+        for (key, attr) in self.parse_attr_dict()? {
             if self.state.attrs.iter().any(|(k, _)| *k == key) {
                 return Err(
                     self.error_at(at, format!("attribute '{}' is given twice", key.text(self.ctx)))
@@ -375,21 +432,48 @@ impl<'p> Parser<'p> {
             }
             self.state.attrs.push((key, attr));
         }
-        self.expect(TokenKind::Colon, "':' and the operation's type")?;
-        let at = self.tok.start;
-        let ty = self.nested(Self::function_type)?;
-        let (inputs, results) = ty.as_function(self.ctx).expect("just read as a function type");
-        if inputs.len() != operands.len() {
-            return Err(self.error_at(
-                at,
-                format!("expected {} operand type(s), found {}", operands.len(), inputs.len()),
-            ));
+        Ok(())
+    }
+
+    /// `(types) -> types`: resolves the operands named in the scratch list from `base` on. The type is not made one of the
+    /// context: few are wanted again.
+    fn generic_type(&mut self, base: usize, at: u32, first: usize) -> ParseResult<()> {
+        if self.at(TokenKind::LParen) {
+            self.advance();
+            self.comma_list(TokenKind::RParen, "',' or ')'", |p| {
+                let ty = p.parse_type()?;
+                p.scratch.types.push(ty);
+                Ok(())
+            })?;
+            self.expect(TokenKind::Arrow, "'->' in a function type")?;
+            if self.eat(TokenKind::LParen) {
+                self.comma_list(TokenKind::RParen, "',' or ')'", |p| {
+                    let ty = p.parse_type()?;
+                    p.state.result_types.push(ty);
+                    Ok(())
+                })?;
+            } else {
+                let ty = self.parse_type()?;
+                self.state.result_types.push(ty);
+            }
+        } else {
+            let ty = self.nested(Self::function_type)?;
+            let (inputs, results) = ty.as_function(self.ctx).expect("just read as a function type");
+            self.scratch.types.extend(inputs);
+            self.state.result_types.extend(results);
         }
-        for (&operand, &ty) in operands.iter().zip(inputs) {
+        let (operands, types) =
+            (self.scratch.operands.len() - base, self.scratch.types.len() - first);
+        if types != operands {
+            return Err(
+                self.error_at(at, format!("expected {operands} operand type(s), found {types}"))
+            );
+        }
+        for i in 0..operands {
+            let (operand, ty) = (self.scratch.operands[base + i], self.scratch.types[first + i]);
             let value = self.resolve(operand, ty)?;
             self.state.operands.push(value);
         }
-        self.state.result_types.extend(results);
         Ok(())
     }
 

@@ -22,7 +22,12 @@ impl<'p> Parser<'p> {
             TokenKind::BareId => {
                 let token = self.tok;
                 let text = self.text(token);
+                if let Some(&known) = self.seen.types.get(text) {
+                    self.advance();
+                    return Ok(Some(known));
+                }
                 if let Some(simple) = self.simple_type(text)? {
+                    self.seen.types.insert(text, simple);
                     self.advance();
                     return Ok(Some(simple));
                 }

@@ -1,9 +1,11 @@
 //! The token cursor that the core grammar and every dialect's custom syntax read from.
 
 use super::lexer::{Lexer, Token, TokenKind};
-use super::ssa_names::Names;
+use rustc_hash::FxHashMap;
+
+use super::ssa_names::{Names, OperandName};
 use crate::diag::{Diagnostic, Reporter};
-use crate::{Attr, Context, Loc, Module, Name, OpState, SourceFile};
+use crate::{Attr, Context, Loc, Module, Name, OpName, OpState, SourceFile};
 
 /// A parse failed; the error is already reported.
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +16,33 @@ pub type ParseResult<T> = Result<T, Failed>;
 
 /// Nesting of types and attributes beyond this is refused.
 const MAX_NESTING: u32 = 256;
+
+/// What a text says again and again, found by its spelling without asking the context, which others use too.
+#[derive(Default)]
+pub(super) struct Seen<'p> {
+    pub(super) op_names: FxHashMap<&'p str, OpName>,
+    pub(super) names: FxHashMap<&'p str, Name>,
+    pub(super) types: FxHashMap<&'p str, crate::Type>,
+}
+
+/// Lists that operations are read into, kept from one operation to the next. Those of nested operations stand behind those
+/// of the operations around them.
+#[derive(Default)]
+pub(super) struct Scratch<'p> {
+    pub(super) results: Vec<ResultName<'p>>,
+    pub(super) operands: Vec<OperandName<'p>>,
+    pub(super) types: Vec<crate::Type>,
+    /// States of operations that are finished.
+    pub(super) states: Vec<OpState>,
+}
+
+/// Results as written before `=`: `%name:count`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ResultName<'p> {
+    pub(super) name: &'p str,
+    pub(super) count: u32,
+    pub(super) offset: u32,
+}
 
 /// Reads `.pir` text into a module. Dialect syntax gets it positioned after the operation's (or type's, or attribute's) name.
 pub struct Parser<'p> {
@@ -26,8 +55,8 @@ pub struct Parser<'p> {
     pub(super) names: Names<'p>,
     /// The operation being read, innermost.
     pub(super) state: OpState,
-    pub(super) attr_aliases: rustc_hash::FxHashMap<&'p str, Attr>,
-    pub(super) type_aliases: rustc_hash::FxHashMap<&'p str, crate::Type>,
+    pub(super) attr_aliases: FxHashMap<&'p str, Attr>,
+    pub(super) type_aliases: FxHashMap<&'p str, crate::Type>,
     /// Operations whose location alias is defined later, as printers do, with the alias and where it stands.
     pub(super) forward_locs: Vec<(crate::Op, &'p str, u32)>,
     /// The location alias of the operation that is being finished, if not yet defined.
@@ -39,6 +68,8 @@ pub struct Parser<'p> {
     /// Where the innermost operation that is being read begins.
     pub(super) operation_start: u32,
     pub(super) nesting: u32,
+    pub(super) seen: Seen<'p>,
+    pub(super) scratch: Scratch<'p>,
     /// The position of the source's first byte; none if the context has none left.
     pub(super) first_position: Option<u32>,
 }
@@ -65,8 +96,15 @@ impl<'p> Parser<'p> {
             previous_end: 0,
             operation_start: 0,
             nesting: 0,
+            seen: Seen::default(),
+            scratch: Scratch::default(),
             first_position: ctx.add_source(source),
         }
+    }
+
+    /// The name spelt by a token, interned once a text.
+    pub(super) fn name_of(&mut self, text: &'p str) -> Name {
+        *self.seen.names.entry(text).or_insert_with(|| self.ctx.name(text))
     }
 
     /// The context.

@@ -31,17 +31,81 @@ struct Forward {
     offset: u32,
 }
 
+/// What the names in scope stand for. Most names are numbers that count up, and are found by position.
+#[derive(Default, Debug)]
+struct Definitions<'p> {
+    numbered: Vec<Option<Definition>>,
+    named: FxHashMap<&'p str, Definition>,
+}
+
+/// The number that a name (`%12`) is, if it is one that is written so when printed.
+fn number_of(name: &str) -> Option<usize> {
+    let digits = &name.as_bytes()[1..];
+    if digits.len() > 9 || (digits[0] == b'0' && digits.len() > 1) {
+        return None;
+    }
+    digits.iter().try_fold(0usize, |number, &digit| match digit {
+        b'0'..=b'9' => Some(10 * number + usize::from(digit - b'0')),
+        _ => None,
+    })
+}
+
+impl<'p> Definitions<'p> {
+    /// The slot of a number, unless it is so far ahead of the others that a table would be mostly empty.
+    fn slot(&mut self, name: &str) -> Option<&mut Option<Definition>> {
+        let number = number_of(name)?;
+        if number >= self.numbered.len() {
+            if number > 2 * self.numbered.len() + 64 {
+                return None;
+            }
+            self.numbered.resize((number + 1).max(2 * self.numbered.len()), None);
+        }
+        Some(&mut self.numbered[number])
+    }
+
+    fn get(&self, name: &str) -> Option<Definition> {
+        let numbered = number_of(name).and_then(|number| *self.numbered.get(number)?);
+        numbered.or_else(|| self.named.get(name).copied())
+    }
+
+    /// Defines a name, or returns what it stands for already.
+    fn insert(&mut self, name: &'p str, definition: Definition) -> Result<(), Definition> {
+        // A number may have been entered by its text when the table was too short for it.
+        if let Some(known) = self.get(name) {
+            return Err(known);
+        }
+        match self.slot(name) {
+            Some(slot) => *slot = Some(definition),
+            None => {
+                self.named.insert(name, definition);
+            }
+        }
+        Ok(())
+    }
+
+    fn remove(&mut self, name: &str) {
+        let slot = number_of(name).and_then(|number| self.numbered.get_mut(number));
+        if slot.and_then(Option::take).is_none() {
+            self.named.remove(name);
+        }
+    }
+
+    fn named(&self) -> impl Iterator<Item = &'p str> + '_ {
+        self.named.keys().copied()
+    }
+}
+
 /// The names visible inside one isolated operation.
 #[derive(Default, Debug)]
 struct Isolated<'p> {
-    defined: FxHashMap<&'p str, Definition>,
+    /// Where the operation's region begins.
+    start: u32,
+    defined: Definitions<'p>,
     forward: FxHashMap<(&'p str, u32), Forward>,
     /// Results of operations that failed to parse: their uses are not reported again.
     poisoned: FxHashSet<&'p str>,
     /// Names defined in each open region, innermost last.
     regions: Vec<Vec<&'p str>>,
-    /// Names of regions that have ended, with the offset of the definition.
-    ended: FxHashMap<&'p str, u32>,
 }
 
 /// Blocks of a region by name.
@@ -75,7 +139,8 @@ impl<'p> Parser<'p> {
     /// Opens the scope of a region; an isolated one sees no outer names.
     pub(super) fn open_scope(&mut self, isolated: bool) {
         if isolated {
-            self.names.isolated.push(Isolated::default());
+            let start = self.tok.start;
+            self.names.isolated.push(Isolated { start, ..Isolated::default() });
         }
         self.names.top().regions.push(Vec::new());
         self.names.blocks.push(BlockNames::default());
@@ -98,9 +163,7 @@ impl<'p> Parser<'p> {
         } else {
             let top = self.names.top();
             for name in top.regions.pop().expect("a region is open") {
-                if let Some(definition) = top.defined.remove(name) {
-                    top.ended.insert(name, definition.offset);
-                }
+                top.defined.remove(name);
             }
         }
         result
@@ -108,33 +171,26 @@ impl<'p> Parser<'p> {
 
     /// Reports the undefined names of the innermost isolated scope and drops it.
     pub(super) fn finish_names(&mut self) -> ParseResult<()> {
-        let scope = self.names.isolated.pop().expect("a scope is open");
-        let mut undefined: Vec<_> = scope
-            .forward
+        let mut scope = self.names.isolated.pop().expect("a scope is open");
+        let mut undefined: Vec<_> = std::mem::take(&mut scope.forward)
             .into_iter()
             .filter(|((name, _), _)| !scope.poisoned.contains(name))
             .collect();
         undefined.sort_by_key(|(_, forward)| forward.offset);
         let failed = !undefined.is_empty();
         for ((name, _), forward) in undefined {
-            self.report_undeclared(name, forward.offset, &scope.defined, &scope.ended);
+            self.report_undeclared(name, forward.offset, &scope);
         }
         if failed { Err(Failed) } else { Ok(()) }
     }
 
-    fn report_undeclared(
-        &mut self,
-        name: &str,
-        offset: u32,
-        defined: &FxHashMap<&'p str, Definition>,
-        ended: &FxHashMap<&'p str, u32>,
-    ) {
-        let elsewhere = ended.get(name).map(|at| self.loc_at(*at));
-        let close = did_you_mean(name, defined.keys().copied());
+    fn report_undeclared(&mut self, name: &str, offset: u32, scope: &Isolated<'p>) {
+        let ended = self.definition_in_text(name, scope.start, offset).map(|at| self.loc_at(at));
+        let close = did_you_mean(name, scope.defined.named());
         let report = self.report_at(offset, format!("use of undeclared SSA value name '{name}'"));
-        if let Some(elsewhere) = elsewhere {
+        if let Some(ended) = ended {
             report
-                .note(elsewhere, "defined here, in a region that has ended")
+                .note(ended, "defined here, in a region that has ended")
                 .hint("a value leaves its region only as a result of the operation around it");
         } else {
             report.hint = Some(match close {
@@ -142,6 +198,29 @@ impl<'p> Parser<'p> {
                 None => "define it before it is used".to_owned(),
             });
         }
+    }
+
+    /// Where a name that is not in scope was defined between two offsets. Found by reading again, which is done only for
+    /// the first errors of a file.
+    fn definition_in_text(&self, name: &str, from: u32, to: u32) -> Option<u32> {
+        if self.reporter.error_count() > 16 {
+            return None;
+        }
+        let mut lexer = self.lexer.clone();
+        lexer.at = from as usize;
+        let mut defined = None;
+        let mut token = lexer.next();
+        while token.start < to && token.kind != TokenKind::Eof {
+            let next = lexer.next();
+            // As a result (`%a =`, `%a, %b =`, `%a:2 =`) or as an argument (`%a: type`).
+            let defines = matches!(next.kind, TokenKind::Equal | TokenKind::Colon)
+                || (token.first_of_line && next.kind == TokenKind::Comma);
+            if token.kind == TokenKind::Percent && defines && self.text(token) == name {
+                defined = Some(token.start);
+            }
+            token = next;
+        }
+        defined
     }
 
     /// Reads `%name` or `%name#index`.
@@ -183,7 +262,7 @@ impl<'p> Parser<'p> {
     pub fn resolve(&mut self, operand: OperandName<'p>, ty: Type) -> ParseResult<Value> {
         let OperandName { name, index, offset } = operand;
         let top = self.names.top();
-        if let Some(&definition) = top.defined.get(name) {
+        if let Some(definition) = top.defined.get(name) {
             if index >= definition.count {
                 let message = format!(
                     "'{name}' has {} value(s), so '{name}#{index}' does not exist",
@@ -207,7 +286,7 @@ impl<'p> Parser<'p> {
             }
             return Ok(value);
         }
-        if top.poisoned.contains(name) {
+        if !top.poisoned.is_empty() && top.poisoned.contains(name) {
             return Err(Failed);
         }
         if let Some(forward) = top.forward.get(&(name, index)) {
@@ -246,7 +325,7 @@ impl<'p> Parser<'p> {
             _ if top.poisoned.contains(name) => Err(Failed),
             _ => {
                 let scope = std::mem::take(self.names.top());
-                self.report_undeclared(name, offset, &scope.defined, &scope.ended);
+                self.report_undeclared(name, offset, &scope);
                 *self.names.top() = scope;
                 Err(Failed)
             }
@@ -261,16 +340,18 @@ impl<'p> Parser<'p> {
         first: Value,
         count: u32,
     ) -> ParseResult<()> {
-        if let Some(previous) = self.names.top().defined.get(name) {
-            let previous = previous.offset;
-            let loc = self.loc_at(previous);
+        let definition = Definition { first, count, offset };
+        if let Err(previous) = self.names.top().defined.insert(name, definition) {
+            let loc = self.loc_at(previous.offset);
             self.report_at(offset, format!("redefinition of SSA value '{name}'"))
                 .note(loc, "previously defined here")
                 .hint("give one of the two another name");
             return Err(Failed);
         }
         let top = self.names.top();
-        top.poisoned.remove(name);
+        if !top.poisoned.is_empty() {
+            top.poisoned.remove(name);
+        }
         if !top.forward.is_empty() {
             for index in 0..count {
                 let Some(forward) = self.names.top().forward.remove(&(name, index)) else {
@@ -291,12 +372,10 @@ impl<'p> Parser<'p> {
                 self.module.replace_uses(forward.placeholder, value);
             }
         }
-        let top = self.names.top();
-        top.defined.insert(name, Definition { first, count, offset });
-        top.regions.last_mut().expect("a region is open").push(name);
+        self.names.top().regions.last_mut().expect("a region is open").push(name);
         // Numbers are positions, not names; they are made anew when printing.
         if !name.as_bytes()[1].is_ascii_digit() {
-            let plain = self.ctx.name(&name[1..]);
+            let plain = self.name_of(&name[1..]);
             for index in 0..count {
                 self.module.set_value_name(Value(first.0 + index), plain);
             }
@@ -304,10 +383,10 @@ impl<'p> Parser<'p> {
         Ok(())
     }
 
-    /// Marks the names of an operation that failed to parse.
-    pub(super) fn poison(&mut self, names: &[(&'p str, u32, u32)]) {
-        let top = self.names.top();
-        top.poisoned.extend(names.iter().map(|(name, ..)| *name));
+    /// Marks the names, from `base` on, of an operation that failed to parse.
+    pub(super) fn poison(&mut self, base: usize) {
+        let Self { names, scratch, .. } = self;
+        names.top().poisoned.extend(scratch.results[base..].iter().map(|result| result.name));
     }
 
     /// The block of a name in the innermost region, created when first mentioned.
