@@ -17,6 +17,7 @@ mod context;
 pub mod diag;
 mod dialect_macro;
 mod entity;
+pub mod interfaces;
 mod intern;
 mod location;
 mod module;
