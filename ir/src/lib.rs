@@ -23,6 +23,7 @@ mod location;
 mod module;
 mod opdef;
 pub mod pass;
+pub mod rewrite;
 mod source;
 pub mod text;
 pub mod types;

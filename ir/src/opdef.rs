@@ -26,6 +26,8 @@ pub struct Dialect {
     pub types: Vec<ParamDef>,
     /// Its attributes.
     pub attrs: Vec<ParamDef>,
+    /// How a folded value becomes a constant operation, if it can.
+    pub materialize: Option<crate::interfaces::Materialize>,
 }
 
 /// How many values or attributes a declared name stands for.

@@ -19,14 +19,8 @@ pub trait Backward {
 
     /// Adds an operation of the backward program. Its results have the types of the values in `like`; of the forward
     /// operation `of` it takes the attributes in `keep`.
-    fn emit(
-        &mut self,
-        name: &str,
-        operands: &[Value],
-        like: &[Value],
-        of: Op,
-        keep: &[&str],
-    ) -> Op;
+    fn emit(&mut self, name: &str, operands: &[Value], like: &[Value], of: Op, keep: &[&str])
+    -> Op;
 
     /// Contributes to the cotangent of an operand of the forward operation whose rule runs.
     fn give(&mut self, value: Value, cotangent: Value);
@@ -79,7 +73,6 @@ pub fn trained_name(module: &Module, op: Op) -> Option<&str> {
 /// The names of the registered operations with a backward rule, in the order of registration: for messages.
 pub fn differentiable_names(ctx: &Context) -> Vec<&str> {
     let defs = ctx.dialects().iter().flat_map(|dialect| &dialect.ops);
-    let with_rule =
-        defs.filter(|def| matches!(def.interface(), Some(Differentiable::Rule(_))));
+    let with_rule = defs.filter(|def| matches!(def.interface(), Some(Differentiable::Rule(_))));
     with_rule.map(|def| &*def.name).collect()
 }

@@ -175,7 +175,11 @@ pub fn propagate(
     let op_name = module.name_text(op);
     let name = |operand: usize| operand_name(module, op, operand);
     if rule.operands.len() != along.len() {
-        return Err(format!("'{op_name}' has {} operands, not {}", rule.operands.len(), along.len()));
+        return Err(format!(
+            "'{op_name}' has {} operands, not {}",
+            rule.operands.len(),
+            along.len()
+        ));
     }
     if along.contains(&Along::Sum) {
         return sums(module, op, rule, along).map(|()| vec![Along::Sum; rule.results.len()]);
@@ -185,7 +189,10 @@ pub fn propagate(
     for (operand, along) in along.iter().enumerate() {
         let Along::Dim(dim) = *along else { continue };
         let Some(found) = rule.operands[operand].get(dim) else {
-            return Err(format!("operand '{}' of '{op_name}' has no dimension {dim}", name(operand)));
+            return Err(format!(
+                "operand '{}' of '{op_name}' has no dimension {dim}",
+                name(operand)
+            ));
         };
         let Some(factor) = found.major() else {
             return Err(format!(
