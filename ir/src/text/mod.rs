@@ -5,6 +5,7 @@
 
 mod form;
 mod format;
+mod labels;
 mod lexer;
 mod numbers;
 mod parse_attrs;
@@ -12,6 +13,7 @@ mod parse_ops;
 mod parse_types;
 mod parser;
 mod print_attrs;
+mod print_parallel;
 mod printer;
 mod ssa_names;
 
@@ -20,5 +22,5 @@ pub use lexer::{LexError, Token, TokenKind};
 pub use parse_ops::{EntryArg, parse_module};
 pub use parser::{Failed, ParseResult, Parser};
 pub use print_attrs::{print_attr, print_loc, print_type};
-pub use printer::{PrintOptions, Printer, print_module, print_op};
+pub use printer::{PrintOptions, Printer, print_module, print_op, write_module};
 pub use ssa_names::OperandName;

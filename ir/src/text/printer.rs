@@ -2,15 +2,19 @@
 
 use std::borrow::Cow;
 use std::fmt::Write;
+use std::io;
 
-use rustc_hash::{FxHashMap, FxHashSet};
-
+use super::labels::{Label, Labels};
 use super::print_attrs::{is_bare_identifier, quoted};
 use crate::opdef::Syntax;
 use crate::{Attr, Block, Context, Module, Name, Op, Region, Trait, Value};
 
 /// Deeper regions are not indented further: the text of ten thousand nested ones would be blanks, 200 MB of them.
 const MAX_INDENT: usize = 64;
+const BLANKS: &str = match std::str::from_utf8(&[b' '; 2 * MAX_INDENT]) {
+    Ok(blanks) => blanks,
+    Err(_) => unreachable!(),
+};
 
 /// How to print.
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,22 +28,29 @@ pub struct PrintOptions {
 /// Writes text. Dialect syntax gets it positioned after the operation's (or type's, or attribute's) name.
 pub struct Printer<'m> {
     pub(super) ctx: &'m Context,
-    module: Option<&'m Module>,
+    pub(super) module: Option<&'m Module>,
     pub(super) out: &'m mut String,
-    options: PrintOptions,
-    indent: usize,
-    /// The text of each numbered value; one entry a result pack or argument.
-    value_names: FxHashMap<Value, Box<str>>,
-    /// Operations already written, by index.
+    pub(super) options: PrintOptions,
+    pub(super) indent: usize,
+    pub(super) labels: Labels,
+    /// Operations already written, by their distance from the first. Only the custom form asks.
     written: Vec<bool>,
-    block_names: FxHashMap<Block, u32>,
-    /// Names taken in the current isolated scope.
-    taken: FxHashSet<Box<str>>,
-    next_value: u32,
-    next_block: u32,
-    /// How often a name hint was already made unique.
-    repeats: FxHashMap<Box<str>, u32>,
+    first_written: usize,
+    /// Where finished text goes; without one it is all kept in `out`.
+    pub(super) sink: Option<Sink<'m>>,
+    /// Attributes that are being sorted.
+    entries: Vec<(Name, Attr)>,
 }
+
+/// Takes finished text, piece by piece.
+pub(super) struct Sink<'m> {
+    pub(super) write: &'m mut dyn FnMut(&str) -> io::Result<()>,
+    /// The first error; nothing is written after it.
+    pub(super) result: io::Result<()>,
+}
+
+/// Text is handed on in pieces of about this many bytes.
+const PIECE: usize = 1 << 20;
 
 /// A module as text.
 pub fn print_module(module: &Module, options: PrintOptions) -> String {
@@ -57,6 +68,27 @@ pub fn print_op(module: &Module, op: Op, options: PrintOptions) -> String {
     out
 }
 
+/// Writes a module as text, in pieces: the same text as [`print_module`], which need not be held whole. Isolated operations
+/// of a large module are printed by several threads.
+///
+/// # Errors
+/// The first error of `write`; nothing is written after it.
+pub fn write_module(
+    module: &Module,
+    options: PrintOptions,
+    write: &mut dyn FnMut(&str) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut out = String::with_capacity(2 * PIECE);
+    let mut printer = Printer::detached(module.ctx(), &mut out, options);
+    printer.module = Some(module);
+    printer.sink = Some(Sink { write, result: Ok(()) });
+    printer.name_results(module.root());
+    printer.op(module.root());
+    printer.text("\n");
+    printer.flush();
+    printer.sink.map_or(Ok(()), |sink| sink.result)
+}
+
 impl<'m> Printer<'m> {
     pub(super) fn detached(ctx: &'m Context, out: &'m mut String, options: PrintOptions) -> Self {
         Self {
@@ -65,13 +97,21 @@ impl<'m> Printer<'m> {
             out,
             options,
             indent: 0,
-            value_names: FxHashMap::default(),
+            labels: Labels::default(),
             written: Vec::new(),
-            block_names: FxHashMap::default(),
-            taken: FxHashSet::default(),
-            next_value: 0,
-            next_block: 0,
-            repeats: FxHashMap::default(),
+            first_written: 0,
+            sink: None,
+            entries: Vec::new(),
+        }
+    }
+
+    /// Hands on what is written so far.
+    pub(super) fn flush(&mut self) {
+        if let Some(sink) = &mut self.sink {
+            if sink.result.is_ok() {
+                sink.result = (sink.write)(self.out);
+            }
+            self.out.clear();
         }
     }
 
@@ -92,15 +132,24 @@ impl<'m> Printer<'m> {
 
     /// Writes a string literal.
     pub fn string(&mut self, text: &str) {
-        self.text(&quoted(text));
+        if text.bytes().all(|b| matches!(b, b' '..=b'~') && b != b'"' && b != b'\\') {
+            self.text("\"");
+            self.text(text);
+            self.text("\"");
+        } else {
+            self.text(&quoted(text));
+        }
+    }
+
+    /// Writes a number.
+    pub fn decimal(&mut self, number: impl itoa::Integer) {
+        self.out.push_str(itoa::Buffer::new().format(number));
     }
 
     /// Starts a new line.
     pub fn newline(&mut self) {
         self.out.push('\n');
-        for _ in 0..self.indent.min(MAX_INDENT) {
-            self.out.push_str("  ");
-        }
+        self.out.push_str(&BLANKS[..2 * self.indent.min(MAX_INDENT)]);
     }
 
     /// Runs `write` with lines indented one step further.
@@ -136,35 +185,53 @@ impl<'m> Printer<'m> {
             self.text(" ");
             self.location(module.op_loc(op));
         }
-        if self.written.is_empty() {
-            self.written.resize(module.op_capacity(), false);
+        if !self.options.generic {
+            self.mark_written(op);
         }
-        self.written[op.index()] = true;
+    }
+
+    fn mark_written(&mut self, op: Op) {
+        if self.written.is_empty() {
+            self.first_written = op.index();
+        }
+        if op.index() < self.first_written {
+            let missing = self.first_written - op.index();
+            self.written.splice(0..0, std::iter::repeat_n(false, missing));
+            self.first_written = op.index();
+        }
+        let at = op.index() - self.first_written;
+        if at >= self.written.len() {
+            let capacity = self.module().op_capacity() - self.first_written;
+            self.written.resize((2 * at + 64).min(capacity), false);
+        }
+        self.written[at] = true;
     }
 
     /// Whether the value's definition stands before this point of the text, so that a reader knows its type.
     pub(super) fn is_defined_above(&self, value: Value) -> bool {
         let def = self.module().defining_op(value);
-        def.is_none_or(|op| self.written.get(op.index()).copied().unwrap_or(false))
+        let written = |op: Op| self.written.get(op.index().wrapping_sub(self.first_written));
+        def.is_none_or(|op| written(op).copied().unwrap_or(false))
     }
 
     fn result_names(&mut self, op: Op) {
         let module = self.module();
         // A pack `%x:2` if the results share a name; separate names otherwise.
         let count = module.num_results(op);
-        let first = module.result(op, 0);
-        match self.value_names.get(&first) {
-            Some(name) if self.is_pack(op) => {
-                write!(self.out, "%{name}:{count}").expect("writing to a string");
-            }
-            _ => self.commas(module.results(op), |p, value| p.value(value)),
+        if count > 1 && self.is_pack(op) {
+            self.label(module.result(op, 0));
+            self.text(":");
+            self.decimal(count);
+        } else {
+            self.commas(module.results(op), |p, value| p.value(value));
         }
     }
 
     /// Whether the operation's results go by one name: `%x:2`, `%x#0`, `%x#1`.
     fn is_pack(&self, op: Op) -> bool {
-        let last = self.module().results(op).skip(1).last();
-        last.is_some_and(|last| !self.value_names.contains_key(&last))
+        let module = self.module();
+        let count = module.num_results(op);
+        count > 1 && !self.labels.has(module.result(op, count - 1))
     }
 
     fn generic(&mut self, op: Op) {
@@ -178,26 +245,31 @@ impl<'m> Printer<'m> {
             self.commas(module.successors(op), |p, block| p.block_name(*block));
             self.text("]");
         }
-        let mut declared: Vec<(Name, Attr)> =
-            module.declared(op).map(|(name, attr)| (self.ctx.name(name), attr)).collect();
-        if !declared.is_empty() {
-            self.sort(&mut declared);
+        let mut entries = std::mem::take(&mut self.entries);
+        entries.extend(module.declared(op).map(|(name, attr)| (self.ctx.name(name), attr)));
+        if !entries.is_empty() {
+            self.sort(&mut entries);
             self.text(" <{");
-            self.entries(&declared);
+            self.entries(&entries);
             self.text("}>");
+            entries.clear();
         }
+        self.entries = entries;
         if !module.regions(op).is_empty() {
             self.text(" (");
             self.commas(module.regions(op), |p, region| p.region_blocks(*region, true, true));
             self.text(")");
         }
-        let mut discardable: Vec<(Name, Attr)> = module.discardable(op).collect();
-        if !discardable.is_empty() {
-            self.sort(&mut discardable);
+        let mut entries = std::mem::take(&mut self.entries);
+        entries.extend(module.discardable(op));
+        if !entries.is_empty() {
+            self.sort(&mut entries);
             self.text(" {");
-            self.entries(&discardable);
+            self.entries(&entries);
             self.text("}");
+            entries.clear();
         }
+        self.entries = entries;
         self.text(" : ");
         self.op_type(op);
     }
@@ -205,12 +277,26 @@ impl<'m> Printer<'m> {
     /// Writes `(operand types) -> result types`.
     pub fn op_type(&mut self, op: Op) {
         let module = self.module();
-        let inputs: Vec<_> = module.operands(op).map(|v| module.ty(v)).collect();
-        let results: Vec<_> = module.results(op).map(|v| module.ty(v)).collect();
-        self.function_type(&inputs, &results);
+        self.text("(");
+        self.commas(module.operands(op), |p, value| p.ty(module.ty(value)));
+        self.text(") -> ");
+        let mut results = module.results(op).map(|value| module.ty(value));
+        match (results.len(), results.next()) {
+            (1, Some(only)) if !matches!(only.data(self.ctx), crate::TypeData::Function { .. }) => {
+                self.ty(only);
+            }
+            _ => {
+                self.text("(");
+                self.commas(module.results(op), |p, value| p.ty(module.ty(value)));
+                self.text(")");
+            }
+        }
     }
 
     fn sort(&self, entries: &mut [(Name, Attr)]) {
+        if entries.len() < 2 {
+            return;
+        }
         entries.sort_by(|a, b| a.0.text(self.ctx).cmp(b.0.text(self.ctx)));
     }
 
@@ -237,15 +323,10 @@ impl<'m> Printer<'m> {
         let isolated = module
             .region_op(region)
             .is_some_and(|op| module.has_trait(op, Trait::IsolatedFromAbove));
-        // Numbers start anew in an isolated scope of the custom form, where no outer name is visible.
-        let outer = (isolated && !self.options.generic).then(|| {
-            (
-                std::mem::take(&mut self.taken),
-                std::mem::take(&mut self.repeats),
-                std::mem::take(&mut self.next_value),
-            )
-        });
-        let outer_block = std::mem::take(&mut self.next_block);
+        // Where no outer name is visible, numbers start anew. The generic form hides none: there names are free again.
+        let outer = (isolated && !self.options.generic).then(|| self.labels.fresh());
+        let mark = (isolated && self.options.generic).then(|| self.labels.begin());
+        let outer_block = std::mem::take(&mut self.labels.next_block);
         self.name_region(region);
         self.text("{");
         self.indent += 1;
@@ -260,17 +341,34 @@ impl<'m> Printer<'m> {
                 self.block_label(block);
                 self.indent += 1;
             }
-            for op in module.ops(block) {
-                self.newline();
-                self.op(op);
-            }
+            self.block_ops(block);
         }
         self.indent -= 1;
         self.newline();
         self.text("}");
-        self.next_block = outer_block;
-        if let Some((taken, repeats, next)) = outer {
-            (self.taken, self.repeats, self.next_value) = (taken, repeats, next);
+        self.labels.next_block = outer_block;
+        if let Some(outer) = outer {
+            self.labels.restore(outer);
+        }
+        if let Some(mark) = mark {
+            self.labels.end(mark);
+        }
+    }
+
+    fn block_ops(&mut self, block: Block) {
+        let module = self.module();
+        if self.sink.is_some() && module.block_op(block) == Some(module.root()) {
+            self.flush();
+            if self.print_in_parallel(block) {
+                return;
+            }
+        }
+        for op in module.ops(block) {
+            if self.out.len() >= PIECE {
+                self.flush();
+            }
+            self.newline();
+            self.op(op);
         }
     }
 
@@ -287,9 +385,8 @@ impl<'m> Printer<'m> {
 
     /// Writes `%name`.
     pub fn value(&mut self, value: Value) {
-        if let Some(name) = self.value_names.get(&value) {
-            self.out.push('%');
-            self.out.push_str(name);
+        if self.labels.has(value) {
+            self.label(value);
             let def = self.module().definition(value);
             if matches!(def, crate::ValueDefinition::Result { op, .. } if self.is_pack(op)) {
                 self.out.push_str("#0");
@@ -299,13 +396,24 @@ impl<'m> Printer<'m> {
         let module = self.module();
         match module.definition(value) {
             crate::ValueDefinition::Result { op, index }
-                if self.value_names.contains_key(&module.result(op, 0)) =>
+                if self.labels.has(module.result(op, 0)) =>
             {
-                let name = &self.value_names[&module.result(op, 0)];
-                write!(self.out, "%{name}#{index}").expect("writing to a string");
+                self.label(module.result(op, 0));
+                self.out.push('#');
+                self.decimal(index);
             }
             // A value of an operation outside what is printed.
             _ => write!(self.out, "%<<{value:?}>>").expect("writing to a string"),
+        }
+    }
+
+    /// Writes `%label` of a value that has one.
+    fn label(&mut self, value: Value) {
+        self.out.push('%');
+        match self.labels.get(value) {
+            Some(Label::Text(text)) => self.out.push_str(text),
+            Some(Label::Number(number)) => self.out.push_str(itoa::Buffer::new().format(number)),
+            None => {}
         }
     }
 
@@ -324,27 +432,24 @@ impl<'m> Printer<'m> {
 
     /// Writes `^bb0`.
     pub fn block_name(&mut self, block: Block) {
-        let number = self.block_names.get(&block).copied().unwrap_or(u32::MAX);
-        write!(self.out, "^bb{number}").expect("writing to a string");
+        let number = self.labels.blocks.get(&block).copied().unwrap_or(u32::MAX);
+        self.text("^bb");
+        self.decimal(number);
     }
 
     /// Names the arguments and results of a region's blocks, not of nested regions: these are named when they are reached.
     fn name_region(&mut self, region: Region) {
         let module = self.module();
         for block in module.blocks(region) {
-            self.block_names.insert(block, self.next_block);
-            self.next_block += 1;
+            self.labels.blocks.insert(block, self.labels.next_block);
+            self.labels.next_block += 1;
             for (i, &arg) in module.args(block).iter().enumerate() {
-                // Named in a header already, but in the scope around this one.
-                if let Some(name) = self.value_names.get(&arg) {
-                    self.taken.insert(name.clone());
-                    continue;
+                if self.labels.has(arg) {
+                    // Named in a header already, but in the scope around this one.
+                    self.labels.take(arg);
+                } else {
+                    self.name_arg(arg, i);
                 }
-                let hint = module
-                    .value_name(arg)
-                    .map_or_else(|| format!("arg{i}"), |n| n.text(self.ctx).to_owned());
-                let name = self.unique(&hint);
-                self.value_names.insert(arg, name);
             }
             for op in module.ops(block) {
                 self.name_results(op);
@@ -352,35 +457,49 @@ impl<'m> Printer<'m> {
         }
     }
 
-    /// Names an operation's results: each by its hint if all have different ones, else as one pack by the first's hint or a number.
+    fn name_arg(&mut self, arg: Value, index: usize) {
+        match self.module().value_name(arg) {
+            Some(name) => self.labels.name(arg, name.text(self.ctx)),
+            None => self.labels.name(arg, &format!("arg{index}")),
+        }
+    }
+
+    /// Names an operation's results.
     fn name_results(&mut self, op: Op) {
         let module = self.module();
-        let count = module.num_results(op);
         let Some(first) = module.results(op).next() else { return };
-        if self.value_names.contains_key(&first) {
+        if self.labels.has(first) {
             return;
         }
-        let hints: Vec<_> = module.results(op).map(|v| module.value_name(v)).collect();
-        let separate = count > 1
-            && hints.iter().all(Option::is_some)
-            && (1..count).all(|i| !hints[..i].contains(&hints[i]));
-        if separate {
-            for (value, hint) in module.results(op).zip(hints) {
-                let hint = hint.map_or("", |name| name.text(self.ctx)).to_owned();
-                let name = self.unique(&hint);
-                self.value_names.insert(value, name);
+        match self.results_naming(op) {
+            Naming::Separate => {
+                for value in module.results(op) {
+                    let hint = module.value_name(value).map_or("", |name| name.text(self.ctx));
+                    self.labels.name(value, hint);
+                }
             }
-            return;
+            Naming::Together(name) => self.labels.name(first, &name),
+            Naming::Number => self.labels.number(first),
         }
-        let hint = hints[0].map(|hint| hint.text(self.ctx).into()).or_else(|| self.result_name(op));
-        let name = match hint {
-            Some(hint) => self.unique(&hint),
-            None => {
-                self.next_value += 1;
-                (self.next_value - 1).to_string().into()
+    }
+
+    /// How the results of an operation that has some are named: each by its hint if all have different ones, else as one
+    /// pack by the first's hint or a number.
+    pub(super) fn results_naming(&self, op: Op) -> Naming<'m> {
+        let module = self.module();
+        let mut results = module.results(op);
+        let hint = results.next().and_then(|first| module.value_name(first));
+        if hint.is_some() && results.len() > 0 {
+            let hints: Vec<_> = module.results(op).map(|v| module.value_name(v)).collect();
+            let distinct = (1..hints.len()).all(|i| !hints[..i].contains(&hints[i]));
+            if distinct && hints.iter().all(Option::is_some) {
+                return Naming::Separate;
             }
-        };
-        self.value_names.insert(first, name);
+        }
+        match hint.map(|hint| hint.text(self.ctx).into()).or_else(|| self.result_name(op)) {
+            Some(name) => Naming::Together(name),
+            None => Naming::Number,
+        }
     }
 
     /// What an operation itself calls its result, as far as value names can have it.
@@ -395,20 +514,6 @@ impl<'m> Printer<'m> {
             true => name.into(),
             false => name.chars().map(|c| if is_plain(c) { c } else { '_' }).collect(),
         })
-    }
-
-    fn unique(&mut self, hint: &str) -> Box<str> {
-        if self.taken.insert(hint.into()) {
-            return hint.into();
-        }
-        loop {
-            let count = self.repeats.entry(hint.into()).or_insert(0);
-            let candidate: Box<str> = format!("{hint}_{count}").into();
-            *count += 1;
-            if self.taken.insert(candidate.clone()) {
-                return candidate;
-            }
-        }
     }
 
     /// Writes `sym_name` as `@name`.
@@ -429,20 +534,26 @@ impl<'m> Printer<'m> {
         let isolated = module
             .region_op(region)
             .is_some_and(|op| module.has_trait(op, Trait::IsolatedFromAbove));
-        let saved = (isolated && !self.options.generic).then(|| std::mem::take(&mut self.taken));
+        let outer = (isolated && !self.options.generic).then(|| self.labels.fresh());
         if let Some(block) = module.first_block(region) {
             for (i, &arg) in module.args(block).iter().enumerate() {
-                let hint = module
-                    .value_name(arg)
-                    .map_or_else(|| format!("arg{i}"), |n| n.text(self.ctx).to_owned());
-                let name = self.unique(&hint);
-                self.value_names.insert(arg, name);
+                self.name_arg(arg, i);
             }
         }
-        if let Some(saved) = saved {
-            self.taken = saved;
+        if let Some(outer) = outer {
+            self.labels.restore(outer);
         }
     }
+}
+
+/// How the results of an operation are named.
+pub(super) enum Naming<'m> {
+    /// Each by the name it was written with.
+    Separate,
+    /// All by one name.
+    Together(Cow<'m, str>),
+    /// All by one number.
+    Number,
 }
 
 /// The module is written without its dialect, as in MLIR.
