@@ -33,6 +33,8 @@ pub struct Context {
     dialects: Vec<Dialect>,
     type_defs: rustc_hash::FxHashMap<Name, ParamDef>,
     attr_defs: rustc_hash::FxHashMap<Name, ParamDef>,
+    /// How many distinct attributes were made.
+    distinct: std::sync::atomic::AtomicU64,
     /// Accept operations, types and attributes of dialects that are not registered.
     pub allow_unregistered: bool,
     common: Common,
@@ -103,6 +105,7 @@ impl Context {
             dialects: Vec::new(),
             type_defs: Default::default(),
             attr_defs: Default::default(),
+            distinct: Default::default(),
             allow_unregistered: false,
             common,
         };
@@ -289,7 +292,7 @@ impl Context {
 
     /// `value : f64`, printed without its type.
     pub fn float_attr(&self, value: f64) -> Attr {
-        self.attr(AttrData::Float { bits: value.to_bits(), ty: self.f64() })
+        self.attr(AttrData::Float { pattern: value.to_bits().into(), ty: self.f64() })
     }
 
     /// `"text"`
@@ -308,6 +311,12 @@ impl Context {
         let mut entries: Vec<_> = entries.into_iter().collect();
         entries.sort_by(|a, b| self.name_text(a.0).cmp(self.name_text(b.0)));
         self.attr(AttrData::Dict(entries.into()))
+    }
+
+    /// `distinct[n]<attr>`: equal to no other attribute.
+    pub fn distinct_attr(&self, attr: Attr) -> Attr {
+        let id = self.distinct.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        self.attr(AttrData::Distinct { id, attr })
     }
 
     /// A type as an attribute.

@@ -11,12 +11,15 @@
 
 extern crate self as piper_ir;
 
+pub mod affine;
 mod attrs;
 pub mod builtin;
 mod context;
 pub mod diag;
+mod dense;
 mod dialect_macro;
 mod entity;
+mod float;
 pub mod interfaces;
 mod intern;
 mod location;
@@ -31,6 +34,7 @@ pub mod verify;
 
 pub use attrs::AttrData;
 pub use context::Context;
+pub use dense::{Blob, Dense};
 pub use diag::{Diagnostic, Reporter, Severity};
 pub use dialect_macro::{OPERAND_SEGMENTS, RESULT_SEGMENTS, finish_segments};
 pub use entity::{Attr, Block, Loc, Name, Op, OpName, Region, Type, Value};

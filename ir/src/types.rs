@@ -20,6 +20,17 @@ pub enum Signedness {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs)]
 pub enum FloatKind {
+    F4E2M1FN,
+    F6E2M3FN,
+    F6E3M2FN,
+    F8E5M2,
+    F8E4M3,
+    F8E4M3FN,
+    F8E5M2FNUZ,
+    F8E4M3FNUZ,
+    F8E4M3B11FNUZ,
+    F8E3M4,
+    F8E8M0FNU,
     BF16,
     F16,
     TF32,
@@ -27,22 +38,29 @@ pub enum FloatKind {
     F64,
     F80,
     F128,
-    F8E4M3FN,
-    F8E5M2,
 }
 
 impl FloatKind {
     /// Every format with its spelling.
-    pub const ALL: [(FloatKind, &'static str); 9] = [
+    pub const ALL: [(FloatKind, &'static str); 18] = [
+        (FloatKind::F32, "f32"),
         (FloatKind::BF16, "bf16"),
         (FloatKind::F16, "f16"),
-        (FloatKind::TF32, "tf32"),
-        (FloatKind::F32, "f32"),
         (FloatKind::F64, "f64"),
+        (FloatKind::TF32, "tf32"),
+        (FloatKind::F4E2M1FN, "f4E2M1FN"),
+        (FloatKind::F6E2M3FN, "f6E2M3FN"),
+        (FloatKind::F6E3M2FN, "f6E3M2FN"),
+        (FloatKind::F8E5M2, "f8E5M2"),
+        (FloatKind::F8E4M3, "f8E4M3"),
+        (FloatKind::F8E4M3FN, "f8E4M3FN"),
+        (FloatKind::F8E5M2FNUZ, "f8E5M2FNUZ"),
+        (FloatKind::F8E4M3FNUZ, "f8E4M3FNUZ"),
+        (FloatKind::F8E4M3B11FNUZ, "f8E4M3B11FNUZ"),
+        (FloatKind::F8E3M4, "f8E3M4"),
+        (FloatKind::F8E8M0FNU, "f8E8M0FNU"),
         (FloatKind::F80, "f80"),
         (FloatKind::F128, "f128"),
-        (FloatKind::F8E4M3FN, "f8E4M3FN"),
-        (FloatKind::F8E5M2, "f8E5M2"),
     ];
 
     /// The format's spelling in text.
@@ -64,7 +82,16 @@ impl FloatKind {
             FloatKind::F64 => 64,
             FloatKind::F80 => 80,
             FloatKind::F128 => 128,
-            FloatKind::F8E4M3FN | FloatKind::F8E5M2 => 8,
+            FloatKind::F8E5M2
+            | FloatKind::F8E4M3
+            | FloatKind::F8E4M3FN
+            | FloatKind::F8E5M2FNUZ
+            | FloatKind::F8E4M3FNUZ
+            | FloatKind::F8E4M3B11FNUZ
+            | FloatKind::F8E3M4
+            | FloatKind::F8E8M0FNU => 8,
+            FloatKind::F6E2M3FN | FloatKind::F6E3M2FN => 6,
+            FloatKind::F4E2M1FN => 4,
         }
     }
 }
@@ -85,10 +112,12 @@ pub enum TypeData {
     Tensor { shape: Box<[i64]>, element: Type, encoding: Option<Attr> },
     /// `tensor<*xf32>`
     UnrankedTensor { element: Type },
-    /// `memref<4xf32, layout, space>`
+    /// `memref<4xf32, layout, space>`; no layout is the identity, no space the default one.
     MemRef { shape: Box<[i64]>, element: Type, layout: Option<Attr>, space: Option<Attr> },
-    /// `vector<4xf32>`
-    Vector { shape: Box<[i64]>, element: Type },
+    /// `memref<*xf32, space>`
+    UnrankedMemRef { element: Type, space: Option<Attr> },
+    /// `vector<4x[8]xf32>`: `scalable` says which dimensions are multiplied at run time; empty if none is.
+    Vector { shape: Box<[i64]>, scalable: Box<[bool]>, element: Type },
     /// `complex<f32>`
     Complex(Type),
     /// `tuple<i32, f32>`
@@ -111,6 +140,16 @@ impl Type {
     pub fn as_tensor(self, ctx: &Context) -> Option<(&[i64], Type)> {
         match self.data(ctx) {
             TypeData::Tensor { shape, element, .. } => Some((shape, *element)),
+            _ => None,
+        }
+    }
+
+    /// `(shape, element)` of a ranked tensor, memory reference or vector.
+    pub fn as_shaped(self, ctx: &Context) -> Option<(&[i64], Type)> {
+        match self.data(ctx) {
+            TypeData::Tensor { shape, element, .. }
+            | TypeData::MemRef { shape, element, .. }
+            | TypeData::Vector { shape, element, .. } => Some((shape, *element)),
             _ => None,
         }
     }

@@ -80,7 +80,7 @@ fn attr(ctx: &Context, choice: u8, text: &str, int: i64, bits: u64) -> Attr {
         8 => ctx.int_array_attr(&[int, 0, -1]),
         _ => {
             let value = f32::from_bits(bits as u32);
-            ctx.attr(AttrData::Float { bits: f64::from(value).to_bits(), ty: ctx.f32() })
+            ctx.attr(AttrData::Float { pattern: value.to_bits().into(), ty: ctx.f32() })
         }
     }
 }

@@ -1,12 +1,10 @@
-//! Reading attributes and locations.
-
-use std::sync::Arc;
+//! Reading attributes.
 
 use super::lexer::TokenKind;
-use super::numbers::{from_format_bits, parse_int, round_to};
+use super::numbers::{int_literal, pattern_literal, wide_literal};
 use super::parser::{Failed, ParseResult, Parser};
 use crate::types::{Signedness, TypeData};
-use crate::{Attr, AttrData, Loc, LocData, Name, Type};
+use crate::{Attr, AttrData, Name, Type};
 
 impl<'p> Parser<'p> {
     /// Reads an attribute.
@@ -17,7 +15,7 @@ impl<'p> Parser<'p> {
     fn attribute(&mut self) -> ParseResult<Attr> {
         let ctx = self.ctx;
         match self.tok.kind {
-            TokenKind::String => Ok(ctx.attr(AttrData::Str(self.parse_string()?.into()))),
+            TokenKind::String => self.string_attribute(),
             TokenKind::Integer | TokenKind::Float | TokenKind::Minus => self.number(None),
             TokenKind::LSquare => {
                 self.advance();
@@ -49,9 +47,33 @@ impl<'p> Parser<'p> {
                         self.advance();
                         self.dense_array()
                     }
-                    "dense" | "dense_resource" | "sparse" => {
+                    "dense" => {
                         self.advance();
-                        self.dense(token.start, token.end)
+                        self.dense(token.start)
+                    }
+                    "dense_resource" => {
+                        self.advance();
+                        self.dense_resource()
+                    }
+                    "sparse" => {
+                        self.advance();
+                        self.sparse(token.start)
+                    }
+                    "affine_map" => {
+                        self.advance();
+                        self.affine_map()
+                    }
+                    "affine_set" => {
+                        self.advance();
+                        self.affine_set()
+                    }
+                    "strided" => {
+                        self.advance();
+                        self.strided()
+                    }
+                    "distinct" => {
+                        self.advance();
+                        self.distinct_attribute()
                     }
                     "loc" => Ok(ctx.attr(AttrData::Loc(self.parse_location()?))),
                     _ => self.type_attribute(),
@@ -76,9 +98,53 @@ impl<'p> Parser<'p> {
         }
     }
 
-    /// Reads a number that no type can follow: `f64` with a point, else `i64`. Anything else is read as an attribute.
+    /// `"text"` or `"text" : type`
+    fn string_attribute(&mut self) -> ParseResult<Attr> {
+        let text = self.parse_string()?;
+        let ty = if self.eat(TokenKind::Colon) { self.parse_type()? } else { self.ctx.none() };
+        Ok(if ty == self.ctx.none() {
+            self.ctx.str_attr(&text)
+        } else {
+            self.ctx.attr(AttrData::TypedStr { text: text.into(), ty })
+        })
+    }
+
+    /// `distinct[0]<attr>`, the word already taken.
+    fn distinct_attribute(&mut self) -> ParseResult<Attr> {
+        self.expect(TokenKind::LSquare, "'[' and a number")?;
+        let token = self.expect(TokenKind::Integer, "the number of a distinct attribute")?;
+        let Ok(number) = self.text(token).parse::<u64>() else {
+            return Err(self.error_at(token.start, "expected an unsigned 64-bit integer"));
+        };
+        self.expect(TokenKind::RSquare, "']' after the number")?;
+        self.expect(TokenKind::Less, "'<'")?;
+        let attr =
+            if self.at(TokenKind::Greater) { self.ctx.unit() } else { self.parse_attribute()? };
+        self.expect(TokenKind::Greater, "'>' after a distinct attribute")?;
+        match self.distinct.get(&number) {
+            Some(&known) => match known.data(self.ctx) {
+                AttrData::Distinct { attr: before, .. } if *before == attr => Ok(known),
+                _ => Err(self.error_at(
+                    token.start,
+                    format!("distinct[{number}] is already another attribute"),
+                )),
+            },
+            None => {
+                let made = self.ctx.distinct_attr(attr);
+                self.distinct.insert(number, made);
+                Ok(made)
+            }
+        }
+    }
+
+    /// Reads a number or string that no type can follow: `f64` with a point, else `i64`. Anything else is read as an
+    /// attribute.
     pub fn parse_plain_number(&mut self) -> ParseResult<Attr> {
         let token = self.tok;
+        if token.kind == TokenKind::String {
+            let text = self.parse_string()?;
+            return Ok(self.ctx.str_attr(&text));
+        }
         if !matches!(token.kind, TokenKind::Integer | TokenKind::Float | TokenKind::Minus) {
             return self.parse_attribute();
         }
@@ -106,23 +172,23 @@ impl<'p> Parser<'p> {
         let ty =
             explicit.unwrap_or(if token.kind == TokenKind::Float { ctx.f64() } else { ctx.i64() });
         if let TypeData::Float(kind) = *ty.data(ctx) {
-            let value = if token.kind == TokenKind::Float {
+            let pattern = if token.kind == TokenKind::Float {
                 let value: f64 =
                     text.parse().map_err(|_| self.error_at(token.start, "malformed number"))?;
-                round_to(kind, if negative { -value } else { value })
-            } else if text.starts_with("0x") && !negative {
-                let bits = parse_int(text).and_then(|bits| u64::try_from(bits).ok());
-                let fits = bits.filter(|bits| kind.bits() >= 64 || bits >> kind.bits() == 0);
-                from_format_bits(
-                    kind,
-                    fits.ok_or_else(|| {
-                        self.error_at(start, "hexadecimal float constant out of range for type")
-                    })?,
-                )
+                kind.pattern_of(if negative { -value } else { value })
+            } else if text.starts_with("0x") && negative {
+                return Err(self.error_at(
+                    start,
+                    "a hexadecimal float literal is a bit pattern and has no leading minus",
+                ));
+            } else if text.starts_with("0x") {
+                pattern_literal(text, kind.bits()).ok_or_else(|| {
+                    self.error_at(start, "hexadecimal float constant out of range for type")
+                })?
             } else {
                 return Err(self.error_at(start, "unexpected decimal integer literal for a floating-point attribute (write a '.')"));
             };
-            return Ok(ctx.attr(AttrData::Float { bits: value.to_bits(), ty }));
+            return Ok(ctx.attr(AttrData::Float { pattern, ty }));
         }
         if token.kind == TokenKind::Float {
             return Err(self.error_at(
@@ -130,9 +196,9 @@ impl<'p> Parser<'p> {
                 format!("floating-point value is not valid for type {}", ty.display(ctx)),
             ));
         }
-        let (width, signedness) = match *ty.data(ctx) {
-            TypeData::Integer { width, signedness } => (width, signedness),
-            TypeData::Index => (64, Signedness::Signless),
+        let (width, signedness, is_index) = match *ty.data(ctx) {
+            TypeData::Integer { width, signedness } => (width, signedness, false),
+            TypeData::Index => (64, Signedness::Signless, true),
             _ => {
                 return Err(self.error_at(
                     start,
@@ -140,11 +206,22 @@ impl<'p> Parser<'p> {
                 ));
             }
         };
-        let value = parse_int(text).map(|v| if negative { -v } else { v });
-        let value = value.and_then(|v| wrap_integer(v, width, signedness));
-        let value = value
-            .ok_or_else(|| self.error_at(start, "integer constant out of range for attribute"))?;
-        Ok(ctx.attr(AttrData::Int { value, ty }))
+        if negative && signedness == Signedness::Unsigned {
+            return Err(
+                self.error_at(start, "negative integer literal is not valid for an unsigned type")
+            );
+        }
+        let data = if width > 128 {
+            wide_literal(text, negative, width, signedness)
+                .map(|words| AttrData::WideInt { words, ty })
+        } else {
+            int_literal(text, negative, width, signedness, is_index)
+                .map(|value| AttrData::Int { value, ty })
+        };
+        match data {
+            Some(data) => Ok(ctx.attr(data)),
+            None => Err(self.error_at(start, "integer constant out of range for attribute")),
+        }
     }
 
     fn symbol_reference(&mut self) -> ParseResult<Attr> {
@@ -191,28 +268,47 @@ impl<'p> Parser<'p> {
         self.expect(TokenKind::Less, "'<'")?;
         let at = self.tok.start;
         let element = self.parse_type()?;
-        if !matches!(
-            element.data(self.ctx),
-            TypeData::Integer { width: 1 | 8 | 16 | 32 | 64, .. } | TypeData::Float(_)
-        ) {
-            return Err(self.error_at(
-                at,
-                "a dense array has integer (1, 8, 16, 32, 64 bits) or floating-point elements",
-            ));
+        let bits = match *element.data(self.ctx) {
+            TypeData::Integer { width, .. } => width,
+            TypeData::Float(kind) => kind.bits(),
+            _ => {
+                return Err(
+                    self.error_at(at, "a dense array has integer or floating-point elements")
+                );
+            }
+        };
+        if bits == 0 || (bits != 1 && bits % 8 != 0) {
+            return Err(
+                self.error_at(at, "elements of a dense array have 1 bit or a multiple of 8 bits")
+            );
         }
         let mut values = Vec::new();
         if self.eat(TokenKind::Colon) {
             loop {
-                let item = if self.at_keyword("true") || self.at_keyword("false") {
-                    self.attribute()?
-                } else {
-                    self.number(Some(element))?
-                };
-                values.push(match *item.data(self.ctx) {
-                    AttrData::Float { bits, .. } => bits as i64,
-                    AttrData::Int { value, .. } => value as i64,
-                    _ => 0,
-                });
+                let at = self.tok.start;
+                let is_word = self.at_keyword("true") || self.at_keyword("false");
+                if is_word && element != self.ctx.i1() {
+                    return Err(self.error_at(at, "'true' and 'false' are elements of type i1"));
+                }
+                let item = if is_word { self.attribute()? } else { self.number(Some(element))? };
+                match item.data(self.ctx) {
+                    AttrData::WideInt { words, .. } => {
+                        values.extend(words.iter().map(|&w| w as i64))
+                    }
+                    AttrData::Int { value: bits, .. } => {
+                        values.push(*bits as i64);
+                        values.extend(
+                            (element_words(element, self.ctx) > 1).then(|| (bits >> 64) as i64),
+                        );
+                    }
+                    AttrData::Float { pattern, .. } => {
+                        values.push(*pattern as i64);
+                        values.extend(
+                            (element_words(element, self.ctx) > 1).then(|| (pattern >> 64) as i64),
+                        );
+                    }
+                    _ => {}
+                }
                 if !self.eat(TokenKind::Comma) {
                     break;
                 }
@@ -220,55 +316,6 @@ impl<'p> Parser<'p> {
         }
         self.expect(TokenKind::Greater, "',' or '>'")?;
         Ok(self.ctx.attr(AttrData::DenseArray { element, values: values.into() }))
-    }
-
-    /// `dense<...> : type`: the body is checked for balance and kept as written.
-    fn dense(&mut self, start: u32, end: u32) -> ParseResult<Attr> {
-        if !self.at(TokenKind::Less) {
-            return Err(self.expected("'<'"));
-        }
-        let (mut depth, mut integer) = (0, None);
-        let is_dense = &self.source.text[start as usize..end as usize] == "dense";
-        let body_end = loop {
-            match self.tok.kind {
-                TokenKind::Less | TokenKind::LSquare | TokenKind::LParen => depth += 1,
-                TokenKind::Greater | TokenKind::RSquare | TokenKind::RParen => depth -= 1,
-                TokenKind::Eof | TokenKind::Error(_) => {
-                    return Err(self.expected("'>' after the elements"));
-                }
-                TokenKind::Integer if !self.text(self.tok).starts_with("0x") => {
-                    integer.get_or_insert(self.tok.start);
-                }
-                _ => {}
-            }
-            let token = self.advance();
-            if depth == 0 {
-                break token.end;
-            }
-        };
-        let body: Arc<str> = self.source.text[start as usize..body_end as usize].into();
-        debug_assert!(end <= body_end);
-        self.expect(TokenKind::Colon, "':' and the type of the elements")?;
-        let at = self.tok.start;
-        let ty = self.parse_type()?;
-        let (shape, element) = match ty.data(self.ctx) {
-            TypeData::Tensor { shape, element, .. }
-            | TypeData::MemRef { shape, element, .. }
-            | TypeData::Vector { shape, element } => (shape, *element),
-            _ => {
-                let text = ty.display(self.ctx);
-                return Err(self.error_at(at, format!("elements need a shaped type, not {text}")));
-            }
-        };
-        if shape.contains(&crate::DYNAMIC) {
-            let text = ty.display(self.ctx);
-            return Err(self.error_at(at, format!("elements need a static shape, not {text}")));
-        }
-        if let (true, Some(at), TypeData::Float(_)) = (is_dense, integer, element.data(self.ctx)) {
-            return Err(self
-                .error_at(at, "expected floating-point elements, found an integer (write a '.')"));
-        }
-        Ok(self.ctx.attr(AttrData::Dense { ty, body }))
     }
 
     /// Reads `{a = 1, b}` with unique keys.
@@ -308,133 +355,15 @@ impl<'p> Parser<'p> {
     pub fn parse_optional_attr_dict(&mut self) -> ParseResult<Vec<(Name, Attr)>> {
         if self.at(TokenKind::LBrace) { self.parse_attr_dict() } else { Ok(Vec::new()) }
     }
-
-    /// Reads `loc(...)`.
-    pub fn parse_location(&mut self) -> ParseResult<Loc> {
-        self.expect_keyword("loc")?;
-        self.expect(TokenKind::LParen, "'('")?;
-        let loc = self.nested(Self::location_body)?;
-        self.expect(TokenKind::RParen, "')'")?;
-        Ok(loc)
-    }
-
-    /// Reads `loc(...)`; `None` if it is an alias that may still be defined, kept in `undefined_loc`.
-    pub(super) fn parse_optional_forward_location(&mut self) -> ParseResult<Option<Loc>> {
-        let mut after = self.lexer.clone();
-        let (open, alias, close) = (self.after_loc(&mut after), after.next(), after.next());
-        if open
-            && alias.kind == TokenKind::Hash
-            && close.kind == TokenKind::RParen
-            && !self.attr_aliases.contains_key(&self.text(alias)[1..])
-        {
-            self.undefined_loc = Some((&self.text(alias)[1..], alias.start));
-            self.jump(close.end as usize);
-            return Ok(None);
-        }
-        self.parse_location().map(Some)
-    }
-
-    /// Whether `loc`, the next token, is followed by `(`, which is taken from `after`.
-    fn after_loc(&self, after: &mut super::lexer::Lexer<'p>) -> bool {
-        after.next().kind == TokenKind::LParen
-    }
-
-    fn location_body(&mut self) -> ParseResult<Loc> {
-        let ctx = self.ctx;
-        let token = self.tok;
-        match token.kind {
-            TokenKind::String => {
-                let text = self.parse_string()?;
-                if self.eat(TokenKind::Colon) {
-                    let line = self.location_number()?;
-                    self.expect(TokenKind::Colon, "':'")?;
-                    let col = self.location_number()?;
-                    return Ok(ctx.file_loc(&text, line, col));
-                }
-                if self.eat(TokenKind::LParen) {
-                    let child = self.nested(Self::location_body)?;
-                    self.expect(TokenKind::RParen, "')'")?;
-                    return Ok(ctx.named_loc(&text, child));
-                }
-                Ok(ctx.named_loc(&text, ctx.unknown_loc()))
-            }
-            TokenKind::BareId => match self.text(token) {
-                "unknown" => {
-                    self.advance();
-                    Ok(ctx.unknown_loc())
-                }
-                "callsite" => {
-                    self.advance();
-                    self.expect(TokenKind::LParen, "'('")?;
-                    let callee = self.nested(Self::location_body)?;
-                    self.expect_keyword("at")?;
-                    let caller = self.nested(Self::location_body)?;
-                    self.expect(TokenKind::RParen, "')'")?;
-                    Ok(ctx.loc(LocData::CallSite { callee, caller }))
-                }
-                "fused" => {
-                    self.advance();
-                    let metadata = if self.eat(TokenKind::Less) {
-                        let metadata = self.parse_attribute()?;
-                        self.expect(TokenKind::Greater, "'>'")?;
-                        Some(metadata)
-                    } else {
-                        None
-                    };
-                    self.expect(TokenKind::LSquare, "'['")?;
-                    let mut locs = Vec::new();
-                    self.comma_list(TokenKind::RSquare, "',' or ']'", |p| {
-                        locs.push(p.nested(Self::location_body)?);
-                        Ok(())
-                    })?;
-                    Ok(ctx.loc(LocData::Fused { locs: locs.into(), metadata }))
-                }
-                _ => Err(self.expected("a location")),
-            },
-            TokenKind::Hash => {
-                self.advance();
-                let text = &self.text(token)[1..];
-                match self.attr_aliases.get(text).map(|a| a.data(ctx)) {
-                    Some(AttrData::Loc(loc)) => Ok(*loc),
-                    None => {
-                        Err(self
-                            .error_at(token.start, format!("undefined location alias '#{text}'")))
-                    }
-                    Some(_) => {
-                        Err(self
-                            .error_at(token.start, format!("alias '#{text}' is not a location")))
-                    }
-                }
-            }
-            _ => Err(self.expected("a location")),
-        }
-    }
-
-    fn location_number(&mut self) -> ParseResult<u32> {
-        let start = self.tok.start;
-        let value = self.parse_integer()?;
-        u32::try_from(value).map_err(|_| self.error_at(start, "line or column out of range"))
-    }
 }
 
-/// The value of a literal in an integer type; a signless type takes the range of both readings and keeps the signed one.
-fn wrap_integer(value: i128, width: u32, signedness: Signedness) -> Option<i128> {
-    if width >= 127 {
-        return Some(value);
+/// How many words an element of `array<...>` takes.
+pub(super) fn element_words(element: Type, ctx: &crate::Context) -> usize {
+    match *element.data(ctx) {
+        TypeData::Integer { width, .. } => width.div_ceil(64).max(1) as usize,
+        TypeData::Float(kind) => kind.bits().div_ceil(64) as usize,
+        _ => 1,
     }
-    let (half, full) = (1i128 << width.saturating_sub(1), 1i128 << width);
-    let in_range = match signedness {
-        Signedness::Signless => (-half..full).contains(&value),
-        Signedness::Signed => (-half..half).contains(&value),
-        Signedness::Unsigned => (0..full).contains(&value),
-    };
-    if !in_range || width == 0 {
-        return (width == 0 && value == 0).then_some(0);
-    }
-    if width == 1 && signedness == Signedness::Signless {
-        return Some(value & 1);
-    }
-    Some(if signedness == Signedness::Signless && value >= half { value - full } else { value })
 }
 
 impl Parser<'_> {

@@ -3,7 +3,7 @@
 use super::lexer::{Lexer, TokenKind};
 use super::parser::{Failed, ParseResult, Parser};
 use crate::types::{DYNAMIC, FloatKind, Signedness, TypeData};
-use crate::{Attr, Type};
+use crate::{Attr, AttrData, Type};
 
 impl<'p> Parser<'p> {
     /// Reads a type.
@@ -188,7 +188,7 @@ impl<'p> Parser<'p> {
     }
 
     fn composite_type(&mut self, what: &str) -> ParseResult<Type> {
-        self.expect(TokenKind::Less, "'<'")?;
+        let start = self.expect(TokenKind::Less, "'<'")?.start;
         let data = match what {
             "complex" => {
                 let at = self.tok.start;
@@ -210,61 +210,183 @@ impl<'p> Parser<'p> {
                 return Ok(self.ctx.ty(TypeData::Tuple(types.into())));
             }
             "tensor" if self.at(TokenKind::Star) => {
-                self.advance();
-                let token = self.tok;
-                if token.kind != TokenKind::BareId || !self.text(token).starts_with('x') {
-                    return Err(self.expected("'x' after '*'"));
-                }
-                self.jump(token.start as usize + 1);
-                TypeData::UnrankedTensor { element: self.parse_type()? }
+                TypeData::UnrankedTensor { element: self.unranked_element(what)? }
             }
-            _ => {
-                let at = self.tok.start;
-                let shape = self.dimension_list(what != "vector")?;
-                if what == "vector" && shape.contains(&0) {
-                    return Err(self.error_at(at, "the dimensions of a vector must be positive"));
-                }
-                let at = self.tok.start;
-                let element = self.parse_type()?;
-                if matches!(
-                    element.data(self.ctx),
-                    TypeData::Tensor { .. }
-                        | TypeData::Function { .. }
-                        | TypeData::Tuple(_)
-                        | TypeData::None
-                ) {
-                    let text = element.display(self.ctx);
-                    return Err(
-                        self.error_at(at, format!("{text} cannot be an element of a {what}"))
-                    );
-                }
-                let mut extra: [Option<Attr>; 2] = [None, None];
-                let allowed = match what {
-                    "tensor" => 1,
-                    "memref" => 2,
-                    _ => 0,
-                };
-                for slot in extra.iter_mut().take(allowed) {
-                    if self.eat(TokenKind::Comma) {
-                        *slot = Some(self.parse_attribute()?);
-                    }
-                }
-                match what {
-                    "tensor" => {
-                        TypeData::Tensor { shape: shape.into(), element, encoding: extra[0] }
-                    }
-                    "memref" => TypeData::MemRef {
-                        shape: shape.into(),
-                        element,
-                        layout: extra[0],
-                        space: extra[1],
-                    },
-                    _ => TypeData::Vector { shape: shape.into(), element },
-                }
+            "tensor" => {
+                let shape = self.dimension_list(true)?;
+                let element = self.element_type(what)?;
+                let encoding =
+                    if self.eat(TokenKind::Comma) { Some(self.parse_attribute()?) } else { None };
+                TypeData::Tensor { shape: shape.into(), element, encoding }
             }
+            "memref" if self.at(TokenKind::Star) => {
+                let element = self.unranked_element(what)?;
+                let space =
+                    if self.eat(TokenKind::Comma) { Some(self.memory_space()?) } else { None };
+                TypeData::UnrankedMemRef { element, space: space.flatten() }
+            }
+            "memref" => self.memref(start)?,
+            _ => self.vector()?,
         };
         self.expect(TokenKind::Greater, "'>'")?;
         Ok(self.ctx.ty(data))
+    }
+
+    /// The element type of a shaped type.
+    fn element_type(&mut self, what: &str) -> ParseResult<Type> {
+        let at = self.tok.start;
+        let element = self.parse_type()?;
+        let fits = match element.data(self.ctx) {
+            TypeData::Integer { .. } | TypeData::Index | TypeData::Float(_) => true,
+            TypeData::Complex(_) | TypeData::Vector { .. } => what != "vector",
+            TypeData::MemRef { .. } | TypeData::UnrankedMemRef { .. } => what == "memref",
+            TypeData::Opaque { .. } => what == "tensor",
+            TypeData::Dialect { .. } => true,
+            _ => false,
+        };
+        if fits {
+            return Ok(element);
+        }
+        let text = element.display(self.ctx);
+        Err(self.error_at(at, format!("{text} cannot be an element of a {what}")))
+    }
+
+    /// `*xf32`
+    fn unranked_element(&mut self, what: &str) -> ParseResult<Type> {
+        self.advance();
+        let token = self.tok;
+        if token.kind != TokenKind::BareId || !self.text(token).starts_with('x') {
+            return Err(self.expected("'x' after '*'"));
+        }
+        self.jump(token.start as usize + 1);
+        self.element_type(what)
+    }
+
+    /// `2x3xf32, layout, space`: the layout is an affine map or strides, and comes first.
+    fn memref(&mut self, start: u32) -> ParseResult<TypeData> {
+        let shape = self.dimension_list(true)?;
+        let element = self.element_type("memref")?;
+        let (mut layout, mut space) = (None, None);
+        let mut seen = 0;
+        while self.eat(TokenKind::Comma) {
+            let at = self.tok.start;
+            let attr = self.parse_attribute()?;
+            let is_layout =
+                matches!(attr.data(self.ctx), AttrData::AffineMap(_) | AttrData::Strided { .. });
+            if seen > 0 && is_layout {
+                return Err(
+                    self.error_at(at, "expected the memory space to be last in a memref type")
+                );
+            }
+            if seen > 1 || (seen == 1 && layout.is_none()) {
+                return Err(self.error_at(at, "a memref type has at most one memory space"));
+            }
+            seen += 1;
+            if is_layout {
+                self.check_layout(attr, shape.len(), start)?;
+                layout = Some(attr).filter(|attr| {
+                    attr.as_affine_map(self.ctx).is_none_or(|map| !map.is_identity())
+                });
+            } else {
+                space = self.as_memory_space(attr, at)?;
+            }
+            if !is_layout {
+                seen = 2;
+            }
+        }
+        Ok(TypeData::MemRef { shape: shape.into(), element, layout, space })
+    }
+
+    fn check_layout(&mut self, layout: Attr, rank: usize, start: u32) -> ParseResult<()> {
+        let (what, given) = match layout.data(self.ctx) {
+            AttrData::AffineMap(map) => ("affine map", map.dims as usize),
+            AttrData::Strided { strides, .. } => ("list of strides", strides.len()),
+            _ => return Ok(()),
+        };
+        if given == rank {
+            return Ok(());
+        }
+        Err(self.error_at(
+            start,
+            format!("a memref of rank {rank} has a layout whose {what} has rank {given}"),
+        ))
+    }
+
+    fn memory_space(&mut self) -> ParseResult<Option<Attr>> {
+        let at = self.tok.start;
+        let attr = self.parse_attribute()?;
+        self.as_memory_space(attr, at)
+    }
+
+    /// A memory space; 0 is the default one and not kept.
+    fn as_memory_space(&mut self, attr: Attr, at: u32) -> ParseResult<Option<Attr>> {
+        match attr.data(self.ctx) {
+            AttrData::Int { value: 0, ty } if *ty == self.ctx.i64() => Ok(None),
+            AttrData::Int { .. }
+            | AttrData::WideInt { .. }
+            | AttrData::Str(_)
+            | AttrData::TypedStr { .. }
+            | AttrData::Dict(_)
+            | AttrData::Dialect { .. } => Ok(Some(attr)),
+            _ => Err(self.error_at(
+                at,
+                "a memory space is an integer, a string, a dictionary or an attribute of a known dialect",
+            )),
+        }
+    }
+
+    /// `4x[8]xf32`
+    fn vector(&mut self) -> ParseResult<TypeData> {
+        let (mut shape, mut scalable) = (Vec::new(), Vec::new());
+        loop {
+            let at = self.tok.start;
+            let in_brackets = self.eat(TokenKind::LSquare);
+            if self.at(TokenKind::Question) {
+                return Err(self.error("expected static shape: a vector has no dynamic dimension"));
+            }
+            if !self.at(TokenKind::Integer) {
+                if in_brackets {
+                    return Err(self.expected("the size of a scalable dimension"));
+                }
+                break;
+            }
+            let size = self.dimension()?;
+            if size == 0 {
+                return Err(self.error_at(at, "the dimensions of a vector must be positive"));
+            }
+            if in_brackets {
+                self.expect(TokenKind::RSquare, "']' after a scalable dimension")?;
+            }
+            self.dimension_separator()?;
+            shape.push(size);
+            scalable.push(in_brackets);
+        }
+        let element = self.element_type("vector")?;
+        if !scalable.contains(&true) {
+            scalable.clear();
+        }
+        Ok(TypeData::Vector { shape: shape.into(), scalable: scalable.into(), element })
+    }
+
+    /// A number at which a size begins: `0x10` is the size 0 before an `x`.
+    fn dimension(&mut self) -> ParseResult<i64> {
+        let token = self.tok;
+        let text = self.text(token);
+        let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+        let Some(size) = text[..digits].parse::<i64>().ok() else {
+            return Err(self.error("dimension does not fit 64 bits"));
+        };
+        self.jump(token.start as usize + digits);
+        Ok(size)
+    }
+
+    fn dimension_separator(&mut self) -> ParseResult<()> {
+        let x = self.tok;
+        if x.kind != TokenKind::BareId || !self.text(x).starts_with('x') {
+            return Err(self.expected("'x' between dimensions"));
+        }
+        self.jump(x.start as usize + 1);
+        Ok(())
     }
 
     /// Reads `4x?x` up to the element type. `4xf32` lexes as `4` and `xf32`, and `0xf32` as one hexadecimal number, so this goes by bytes.
@@ -273,26 +395,14 @@ impl<'p> Parser<'p> {
         loop {
             let token = self.tok;
             let size = match token.kind {
-                TokenKind::Integer => {
-                    let text = self.text(token);
-                    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-                    let Some(size) = text[..digits].parse::<i64>().ok() else {
-                        return Err(self.error("dimension does not fit 64 bits"));
-                    };
-                    self.jump(token.start as usize + digits);
-                    size
-                }
+                TokenKind::Integer => self.dimension()?,
                 TokenKind::Question if allow_dynamic => {
                     self.advance();
                     DYNAMIC
                 }
                 _ => return Ok(shape),
             };
-            let x = self.tok;
-            if x.kind != TokenKind::BareId || !self.text(x).starts_with('x') {
-                return Err(self.expected("'x' between dimensions"));
-            }
-            self.jump(x.start as usize + 1);
+            self.dimension_separator()?;
             shape.push(size);
         }
     }

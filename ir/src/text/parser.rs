@@ -57,6 +57,8 @@ pub struct Parser<'p> {
     pub(super) state: OpState,
     pub(super) attr_aliases: FxHashMap<&'p str, Attr>,
     pub(super) type_aliases: FxHashMap<&'p str, crate::Type>,
+    /// Distinct attributes by the number they have in this text.
+    pub(super) distinct: FxHashMap<u64, Attr>,
     /// Operations whose location alias is defined later, as printers do, with the alias and where it stands.
     pub(super) forward_locs: Vec<(crate::Op, &'p str, u32)>,
     /// The location alias of the operation that is being finished, if not yet defined.
@@ -90,6 +92,7 @@ impl<'p> Parser<'p> {
             state,
             attr_aliases: Default::default(),
             type_aliases: Default::default(),
+            distinct: Default::default(),
             forward_locs: Vec::new(),
             undefined_loc: None,
             braces: 0,

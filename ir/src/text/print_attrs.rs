@@ -2,8 +2,10 @@
 
 use std::fmt::Write;
 
-use super::numbers::print_float;
+use super::numbers::print_wide;
+use super::parse_attrs::element_words;
 use super::printer::{PrintOptions, Printer};
+use crate::float::print_float;
 use crate::types::{DYNAMIC, Signedness, TypeData};
 use crate::{Attr, AttrData, Context, Loc, LocData, Name, Type};
 
@@ -85,9 +87,20 @@ impl Printer<'_> {
                 self.extra(*space);
                 self.text(">");
             }
-            TypeData::Vector { shape, element } => {
+            TypeData::UnrankedMemRef { element, space } => {
+                self.text("memref<*x");
+                self.ty(*element);
+                self.extra(*space);
+                self.text(">");
+            }
+            TypeData::Vector { shape, scalable, element } => {
                 self.text("vector<");
-                self.shaped(shape, *element);
+                for (at, size) in shape.iter().enumerate() {
+                    let is_scalable = scalable.get(at).copied().unwrap_or(false);
+                    let (open, close) = if is_scalable { ("[", "]") } else { ("", "") };
+                    write!(self.out, "{open}{size}{close}x").expect("writing to a string");
+                }
+                self.ty(*element);
                 self.text(">");
             }
             TypeData::Complex(element) => {
@@ -182,20 +195,41 @@ impl Printer<'_> {
                 self.text(if *value == 0 { "false" } else { "true" })
             }
             AttrData::Int { value, ty } => {
-                self.integer(*value, *ty);
+                let (width, signedness) = match *ty.data(ctx) {
+                    TypeData::Integer { width, signedness } => (width, signedness),
+                    _ => (64, Signedness::Signless),
+                };
+                self.integer(*value, width, signedness);
                 if *ty != ctx.i64() {
                     self.text(" : ");
                     self.ty(*ty);
                 }
             }
-            AttrData::Float { bits, ty } => {
-                self.float(f64::from_bits(*bits), *ty);
-                if *ty != ctx.f64()
-                    || self.out.rsplit(' ').next().is_some_and(|last| last.contains("0x"))
-                {
+            AttrData::WideInt { words, ty } => {
+                let signedness = match *ty.data(ctx) {
+                    TypeData::Integer { signedness, .. } => signedness,
+                    _ => Signedness::Signless,
+                };
+                let text = print_wide(words, signedness);
+                self.text(&text);
+                self.text(" : ");
+                self.ty(*ty);
+            }
+            AttrData::Float { pattern, ty } => {
+                let kind = ty.as_float(ctx).expect("a float attribute has a float type");
+                let text = print_float(kind, *pattern);
+                self.text(&text);
+                // The bits alone would be read as an integer.
+                if *ty != ctx.f64() || text.starts_with("0x") {
                     self.text(" : ");
                     self.ty(*ty);
                 }
+            }
+            AttrData::TypedStr { text, ty } => {
+                let quoted = quoted(text);
+                self.text(&quoted);
+                self.text(" : ");
+                self.ty(*ty);
             }
             AttrData::Str(text) => {
                 let quoted = quoted(text);
@@ -225,18 +259,42 @@ impl Printer<'_> {
                 if !values.is_empty() {
                     self.text(": ");
                 }
-                self.commas(values, |p, value| match element.data(ctx) {
-                    TypeData::Float(_) => p.float(f64::from_bits(*value as u64), *element),
-                    _ if *element == ctx.i1() => p.text(if *value == 0 { "false" } else { "true" }),
-                    _ => p.integer(i128::from(*value), *element),
-                });
+                let words = element_words(*element, ctx);
+                self.commas(values.chunks(words), |p, words| p.array_element(words, *element));
                 self.text(">");
             }
-            AttrData::Dense { ty, body } => {
-                self.text(body);
-                self.text(" : ");
+            AttrData::Dense { ty, .. } => self.dense(attr, *ty),
+            AttrData::DenseStrings { ty, values } => self.dense_strings(*ty, values),
+            AttrData::Sparse { ty, indices, values } => {
+                self.text("sparse<");
+                let parts = [indices, values].map(|part| part.as_dense(ctx));
+                if let [Some(indices), Some(values)] = parts
+                    && !values.is_empty()
+                {
+                    self.dense_body(&indices);
+                    self.text(", ");
+                    self.dense_body(&values);
+                }
+                self.text("> : ");
                 self.ty(*ty);
             }
+            AttrData::Resource { ty, key } => {
+                self.text("dense_resource<");
+                self.word(key.text(ctx));
+                self.text("> : ");
+                self.ty(*ty);
+            }
+            AttrData::Distinct { id, attr } => {
+                let number = self.distinct_number(*id);
+                write!(self.out, "distinct[{number}]<").expect("writing to a string");
+                if *attr != ctx.unit() {
+                    self.attr(*attr);
+                }
+                self.text(">");
+            }
+            AttrData::AffineMap(map) => self.affine_map(map),
+            AttrData::IntegerSet(set) => self.integer_set(set),
+            AttrData::Strided { strides, offset } => self.strided(strides, *offset),
             AttrData::Loc(loc) => self.location(*loc),
             AttrData::Dialect { name, params } => {
                 self.text("#");
@@ -257,14 +315,40 @@ impl Printer<'_> {
         }
     }
 
-    fn integer(&mut self, value: i128, ty: Type) {
-        debug_assert!(matches!(ty.data(self.ctx), TypeData::Integer { .. } | TypeData::Index));
-        write!(self.out, "{value}").expect("writing to a string");
+    /// The number of a distinct attribute in this text.
+    fn distinct_number(&mut self, id: u64) -> usize {
+        self.distinct.iter().position(|known| *known == id).unwrap_or_else(|| {
+            self.distinct.push(id);
+            self.distinct.len() - 1
+        })
     }
 
-    fn float(&mut self, value: f64, ty: Type) {
-        let kind = ty.as_float(self.ctx).expect("a float attribute has a float type");
-        self.text(&print_float(kind, value));
+    /// An element of `array<...>` from its words.
+    fn array_element(&mut self, words: &[i64], ty: Type) {
+        let low = words[0];
+        match *ty.data(self.ctx) {
+            TypeData::Float(kind) => {
+                let high = words.get(1).copied().unwrap_or(0);
+                let text =
+                    print_float(kind, u128::from(high as u64) << 64 | u128::from(low as u64));
+                self.text(&text);
+            }
+            TypeData::Integer { width: 1, signedness: Signedness::Signless } => {
+                self.text(if low == 0 { "false" } else { "true" });
+            }
+            TypeData::Integer { width, signedness } => match words {
+                [low] if signedness == Signedness::Unsigned => {
+                    self.integer(i128::from(*low as u64), width, signedness);
+                }
+                [low] => self.integer(i128::from(*low), width, signedness),
+                _ => {
+                    let words: Vec<u64> = words.iter().map(|&word| word as u64).collect();
+                    let text = print_wide(&words, signedness);
+                    self.text(&text);
+                }
+            },
+            _ => {}
+        }
     }
 
     /// Writes `@name`.

@@ -38,6 +38,8 @@ pub struct Printer<'m> {
     first_written: usize,
     /// Where finished text goes; without one it is all kept in `out`.
     pub(super) sink: Option<Sink<'m>>,
+    /// Distinct attributes in the order they are written, which numbers them.
+    pub(super) distinct: Vec<u64>,
     /// Attributes that are being sorted.
     entries: Vec<(Name, Attr)>,
 }
@@ -101,6 +103,7 @@ impl<'m> Printer<'m> {
             written: Vec::new(),
             first_written: 0,
             sink: None,
+            distinct: Vec::new(),
             entries: Vec::new(),
         }
     }
