@@ -7,6 +7,7 @@ pub mod device;
 pub mod func;
 pub mod kernel;
 pub mod nn;
+pub mod stablehlo;
 pub mod strategy;
 
 /// All dialects, for a context that knows everything.
@@ -17,6 +18,8 @@ pub fn all() -> Vec<piper_ir::Dialect> {
         func::dialect(),
         kernel::dialect(),
         nn::dialect(),
+        stablehlo::dialect(),
+        stablehlo::chlo(),
         strategy::dialect(),
     ]
 }

@@ -93,6 +93,19 @@ impl Labels {
         self.set(value, text | TEXT);
     }
 
+    /// Gives a value the label of another one.
+    pub(super) fn share(&mut self, from: Value, to: Value) {
+        let word = match self.get(from) {
+            Some(Label::Number(number)) => number + 1,
+            Some(Label::Text(_)) => match self.dense.get(from.index().wrapping_sub(self.base)) {
+                Some(&word) if word != 0 => word,
+                _ => self.far[&from],
+            },
+            None => return,
+        };
+        self.set(to, word);
+    }
+
     /// Takes the name that a value has already, from another scope.
     pub(super) fn take(&mut self, value: Value) {
         let name = match self.get(value) {

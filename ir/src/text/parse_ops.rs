@@ -583,11 +583,12 @@ impl<'p> Parser<'p> {
     }
 }
 
-/// MLIR lets these two be written without their dialect.
+/// MLIR lets these be written without their dialect.
 fn custom_name(text: &str) -> &str {
     match text {
         "module" => "builtin.module",
         "return" => "func.return",
+        "call" => "func.call",
         _ => text,
     }
 }

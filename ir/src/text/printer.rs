@@ -549,6 +549,20 @@ impl<'m> Printer<'m> {
     }
 }
 
+impl Printer<'_> {
+    /// Gives the arguments of a region's entry block the names of those of another one, for syntax that writes both by one
+    /// name. Call it after [`name_entry_args`](Self::name_entry_args) of the first.
+    pub fn share_entry_args(&mut self, from: Region, to: Region) {
+        let module = self.module();
+        let (Some(from), Some(to)) = (module.first_block(from), module.first_block(to)) else {
+            return;
+        };
+        for (&from, &to) in module.args(from).iter().zip(module.args(to)) {
+            self.labels.share(from, to);
+        }
+    }
+}
+
 /// How the results of an operation are named.
 pub(super) enum Naming<'m> {
     /// Each by the name it was written with.

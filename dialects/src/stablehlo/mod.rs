@@ -1,0 +1,59 @@
+//! StableHLO, in the forms that JAX prints: what a framework hands to a compiler.
+//!
+//! Operations, attributes and their text are those of the StableHLO specification (<https://openxla.org/stablehlo/spec>). The
+//! generic form of every operation is read; the pretty form for the operations that JAX prints in it. Whatever else a pretty
+//! printer makes is refused with the way out: print in the generic form (JAX: `get_asm(print_generic_op_form=True)`).
+//!
+//! `chlo` is the small part of that dialect which JAX leaves in its modules.
+//!
+//! Verifiers check shapes, element types and dimension numbers of the main operations. Elementwise operations, products,
+//! sums, transpositions, reshapes and broadcasts say how their dimensions correspond and what they cost, so that whatever
+//! asks those interfaces works on them as on `nn`.
+
+mod attrs;
+mod forms;
+mod ops;
+mod rules;
+mod syntax;
+mod types;
+mod verify;
+
+use piper_ir::{Dialect, ParamDef};
+
+pub use attrs::{enum_case, field, list};
+pub use ops::contraction::{Dot, DotGeneral};
+pub use ops::control::{Case, Composite, CustomCall, If, Return, While};
+pub use ops::elementwise::{binary, mixed, unary};
+pub use ops::indexing::{Gather, Scatter};
+pub use ops::reduction::{Reduce, ReduceWindow, Sort};
+pub use ops::shape::{
+    BroadcastInDim, Concatenate, Constant, DynamicSlice, DynamicUpdateSlice, Iota, Pad, Reshape,
+    Slice, Transpose,
+};
+
+/// The dialect.
+pub fn dialect() -> Dialect {
+    Dialect {
+        name: "stablehlo",
+        doc: "Tensor operations with StableHLO's semantics and text, as JAX prints them.",
+        ops: ops::all(),
+        types: vec![ParamDef {
+            name: "stablehlo.token",
+            doc: "Orders operations with effects.",
+            parse: |_| Ok(Vec::new()),
+            print: |_, _| {},
+        }],
+        attrs: attrs::definitions(),
+        ..Dialect::default()
+    }
+}
+
+/// The part of `chlo` that JAX prints.
+pub fn chlo() -> Dialect {
+    Dialect {
+        name: "chlo",
+        doc: "Functions and top-k, which decompose into StableHLO.",
+        ops: ops::chlo::op_defs(),
+        ..Dialect::default()
+    }
+}

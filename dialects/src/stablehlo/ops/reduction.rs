@@ -1,0 +1,79 @@
+//! Reductions, whose region joins two values.
+
+use piper_ir::interfaces::{CostModel, Shardable};
+use piper_ir::{AttrConstraint as A, TypeConstraint as T};
+
+use crate::stablehlo::rules;
+use crate::stablehlo::syntax::reduction as syntax;
+use crate::stablehlo::types::LIST;
+use crate::stablehlo::verify::reduction as verify;
+
+piper_ir::dialect_ops! {
+    /// Values joined along some dimensions, beginning with an initial value.
+    ///
+    /// ```mlir
+    /// %s = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<4x8xf32>, tensor<f32>) -> tensor<4xf32>
+    /// %p:2 = stablehlo.reduce(%x init: %zero), (%i init: %c) across dimensions = [1] : (tensor<4x8xf32>, tensor<4x8xi32>, tensor<f32>, tensor<i32>) -> (tensor<4xf32>, tensor<4xi32>)
+    ///  reducer(%a: tensor<f32>, %b: tensor<f32>) (%j: tensor<i32>, %k: tensor<i32>)  {
+    ///   ...
+    ///   stablehlo.return %c, %l : tensor<f32>, tensor<i32>
+    /// }
+    /// ```
+    ///
+    /// The region takes the values so far and the next ones. The short form `applies` stands for a region of one commutative
+    /// operation.
+    Reduce = "stablehlo.reduce" {
+        operands: { inputs: many(T::Tensor), init_values: many(T::Tensor) },
+        results: { result: many(T::Tensor) },
+        attrs: { dimensions: one(LIST) },
+        regions: { body: one },
+        traits: [Pure, SingleBlock],
+        syntax: (syntax::parse_reduce, syntax::print_reduce),
+        verify: verify::reduce,
+        interfaces: [Shardable(rules::reduce), CostModel(rules::reduce_cost)],
+    }
+
+    /// Values joined in windows that slide over the operand.
+    ReduceWindow = "stablehlo.reduce_window" {
+        operands: { inputs: many(T::Tensor), init_values: many(T::Tensor) },
+        results: { result: many(T::Tensor) },
+        attrs: {
+            window_dimensions: one(LIST),
+            window_strides: optional(LIST),
+            base_dilations: optional(LIST),
+            window_dilations: optional(LIST),
+            padding: optional(A::Any),
+        },
+        regions: { body: one },
+        traits: [Pure, SingleBlock],
+        verify: verify::reduce_window,
+    }
+
+    /// The value that a region picks from each window gets what another tensor scatters.
+    SelectAndScatter = "stablehlo.select_and_scatter" {
+        operands: { operand: one(T::Tensor), source: one(T::Tensor), init_value: one(T::Tensor) },
+        results: { result: one(T::Tensor) },
+        attrs: { window_dimensions: optional(LIST), window_strides: optional(LIST), padding: optional(A::Any) },
+        regions: { select: one, scatter: one },
+        traits: [Pure, SingleBlock],
+    }
+
+    /// A region applied to the values of several tensors.
+    Map = "stablehlo.map" {
+        operands: { inputs: many(T::Tensor) },
+        results: { result: one(T::Tensor) },
+        attrs: { dimensions: one(LIST) },
+        regions: { computation: one },
+        traits: [Pure, SingleBlock],
+    }
+
+    /// Tensors sorted together along a dimension; the region says whether the first comes before the second.
+    Sort = "stablehlo.sort" {
+        operands: { inputs: many(T::Tensor) },
+        results: { result: many(T::Tensor) },
+        attrs: { dimension: optional(A::Int), is_stable: optional(A::Bool) },
+        regions: { comparator: one },
+        traits: [Pure, SingleBlock],
+    }
+}
+
