@@ -10,7 +10,9 @@ use serde_json::Value;
 
 /// Which workspace crates a layer may depend on. Tests may use any (`[dev-dependencies]` are not edges).
 const LAYERS: &[(&str, &[&str])] = &[
-    ("piper-ir", &[]),
+    ("piper-ir", &["piper-ir-format", "piper-ir-macros"]),
+    ("piper-ir-format", &[]),
+    ("piper-ir-macros", &["piper-ir-format"]),
     ("piper-dialects", &["piper-ir", "piper-schedule"]),
     ("piper-schedule", &[]),
     ("piper-plan", &[]),
