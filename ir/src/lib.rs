@@ -13,6 +13,7 @@ extern crate self as piper_ir;
 
 pub mod affine;
 mod attrs;
+mod builder;
 pub mod builtin;
 mod context;
 pub mod diag;
@@ -33,17 +34,23 @@ pub mod types;
 pub mod verify;
 
 pub use attrs::AttrData;
+pub use builder::{BuildError, IntoAttr, IntoTypes, IntoValues, OpBuilder};
 pub use context::Context;
 pub use dense::{Blob, Dense};
 pub use diag::{Diagnostic, Reporter, Severity};
-pub use dialect_macro::{OPERAND_SEGMENTS, RESULT_SEGMENTS, finish_segments};
 pub use entity::{Attr, Block, Loc, Name, Op, OpName, Region, Type, Value};
+pub use interfaces::{InferInput, InferTypes};
 pub use location::LocData;
+#[doc(hidden)]
+pub use piper_ir_macros::declare_ops;
 pub use module::{Builder, Module, OpState, Use, ValueDefinition};
 pub use opdef::{
-    Arity, AttrConstraint, AttrDef, Dialect, OpDef, ParamDef, RegionDef, Syntax, Trait,
-    TypeConstraint, ValueDef, Verify,
+    Arity, AttrConstraint, AttrDef, AttrDefault, Dialect, Example, OPERAND_SEGMENTS, OpDef,
+    ParamDef, RESULT_SEGMENTS, RegionDef, SuccessorDef, Syntax, Trait, TypeConstraint, ValueDef,
+    Verify,
 };
 pub use source::{SourceFile, Sources};
-pub use text::{ParseResult, Parser, Printer, TokenKind};
+pub use text::{
+    DirectiveDef, DirectiveReader, DirectiveWriter, ParseResult, Parser, Printer, TokenKind,
+};
 pub use types::{DYNAMIC, FloatKind, Signedness, TypeData};

@@ -13,10 +13,12 @@ pub mod cost;
 pub mod differentiable;
 mod effects;
 mod fold;
+pub mod infer_types;
 pub mod shardable;
 
 pub use branch::{Branch, replace_segment};
 pub use call::{Call, Callable, ReturnLike};
+pub use infer_types::{InferInput, InferTypes};
 pub use cost::{Cost, CostModel};
 pub use differentiable::{Backward, Differentiable, Trainable};
 pub(crate) use effects::would_be_dead;

@@ -1,7 +1,7 @@
 //! Reading a module: names, operands, results, uses, blocks, regions.
 
 use super::{ARGUMENT, Module, NO_SLOT, Slot, Use, ValueDefinition};
-use crate::dialect_macro::{OPERAND_SEGMENTS, RESULT_SEGMENTS};
+use crate::opdef::{OPERAND_SEGMENTS, RESULT_SEGMENTS};
 use crate::{Arity, Block, Loc, Name, Op, OpDef, OpName, Region, Trait, Type, Value, ValueDef};
 
 impl Module {

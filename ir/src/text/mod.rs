@@ -3,7 +3,6 @@
 //! The lexer and the recursive descent are written by hand because the grammar is open: a dialect's operations, types and
 //! attributes read themselves from the same token cursor ([`Parser`]) and write themselves to the same [`Printer`].
 
-mod form;
 mod format;
 mod labels;
 mod lexer;
@@ -22,7 +21,9 @@ mod print_parallel;
 mod printer;
 mod ssa_names;
 
-pub use format::Format;
+pub use format::{
+    DirectiveDef, DirectiveReader, DirectiveWriter, Format, ParseDirective, PrintDirective,
+};
 pub use lexer::{LexError, Token, TokenKind};
 pub use parse_ops::{EntryArg, parse_module};
 pub use parser::{Failed, ParseResult, Parser};

@@ -72,6 +72,8 @@ pub struct Parser<'p> {
     pub(super) nesting: u32,
     pub(super) seen: Seen<'p>,
     pub(super) scratch: Scratch<'p>,
+    /// What formats collect, one for each open operation; kept for its memory.
+    pub(super) readings: Vec<super::format::Reading<'p>>,
     /// The position of the source's first byte; none if the context has none left.
     pub(super) first_position: Option<u32>,
 }
@@ -101,6 +103,7 @@ impl<'p> Parser<'p> {
             nesting: 0,
             seen: Seen::default(),
             scratch: Scratch::default(),
+            readings: Vec::new(),
             first_position: ctx.add_source(source),
         }
     }

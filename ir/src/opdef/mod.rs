@@ -2,16 +2,21 @@
 //! [`OpDef`]; the [`dialect_ops!`](crate::dialect_ops) macro makes them for built-in dialects, and anything else that
 //! fills in the struct (a plugin, a definition file) is their equal. Counterpart: MLIR's ODS.
 
+mod constraints;
+mod example;
+
 use std::any::{Any, TypeId};
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+pub use constraints::{AttrConstraint, AttrDefault, TypeConstraint};
+pub use example::Example;
+
 use crate::diag::Reporter;
-use crate::text::{Format, ParseResult, Parser, Printer};
-use crate::types::TypeData;
-use crate::{Attr, AttrData, Context, Module, Op, Type};
+use crate::text::{DirectiveDef, Format, ParseResult, Parser, Printer};
+use crate::{Attr, Module, Op};
 
 /// A dialect: a namespace of operations, types and attributes.
 #[derive(Debug, Default, Clone)]
@@ -26,6 +31,9 @@ pub struct Dialect {
     pub types: Vec<ParamDef>,
     /// Its attributes.
     pub attrs: Vec<ParamDef>,
+    /// The text around the examples of its operations: a module with a line `...` where the example stands. Empty if they
+    /// stand in a module of their own.
+    pub setting: &'static str,
     /// How a folded value becomes a constant operation, if it can.
     pub materialize: Option<crate::interfaces::Materialize>,
 }
@@ -39,132 +47,6 @@ pub enum Arity {
     Optional,
     /// Any number.
     Variadic,
-}
-
-/// What a type must be.
-#[derive(Clone, Debug)]
-#[allow(missing_docs)]
-pub enum TypeConstraint {
-    Any,
-    /// Any ranked tensor.
-    Tensor,
-    /// A ranked tensor of floating-point numbers.
-    FloatTensor,
-    /// A ranked tensor of integers.
-    IntTensor,
-    /// A dialect type by its full name.
-    Dialect(&'static str),
-    /// A predicate with its description, as it stands after "must be".
-    Pred(&'static str, fn(&Context, Type) -> bool),
-}
-
-impl TypeConstraint {
-    /// Whether `ty` meets the constraint.
-    pub fn accepts(&self, ctx: &Context, ty: Type) -> bool {
-        let element = || ty.as_tensor(ctx).map(|(_, element)| element.data(ctx));
-        match self {
-            Self::Any => true,
-            Self::Tensor => element().is_some(),
-            Self::FloatTensor => matches!(element(), Some(TypeData::Float(_))),
-            Self::IntTensor => matches!(element(), Some(TypeData::Integer { .. })),
-            Self::Dialect(name) => {
-                matches!(ty.data(ctx), TypeData::Dialect { name: n, .. } if n.text(ctx) == *name)
-            }
-            Self::Pred(_, accepts) => accepts(ctx, ty),
-        }
-    }
-
-    /// What the constraint asks for, as it stands after "must be".
-    pub fn describe(&self) -> Cow<'static, str> {
-        match self {
-            Self::Any => "any type".into(),
-            Self::Tensor => "a ranked tensor".into(),
-            Self::FloatTensor => "a ranked tensor of floating-point numbers".into(),
-            Self::IntTensor => "a ranked tensor of integers".into(),
-            Self::Dialect(name) => format!("!{name}").into(),
-            Self::Pred(text, _) => (*text).into(),
-        }
-    }
-}
-
-/// What an attribute must be.
-#[derive(Clone, Debug)]
-#[allow(missing_docs)]
-pub enum AttrConstraint {
-    Any,
-    Unit,
-    Bool,
-    Int,
-    Float,
-    /// An integer or a float.
-    Number,
-    Str,
-    /// A flat symbol reference.
-    Symbol,
-    Array,
-    Dict,
-    Type,
-    /// `array<i64: ...>`
-    IntArray,
-    /// One of these strings.
-    Enum(&'static [&'static str]),
-    /// A dialect attribute by its full name.
-    Dialect(&'static str),
-    /// A predicate with its description, as it stands after "must be".
-    Pred(&'static str, fn(&Context, Attr) -> bool),
-}
-
-impl AttrConstraint {
-    /// Whether `attr` meets the constraint.
-    pub fn accepts(&self, ctx: &Context, attr: Attr) -> bool {
-        let data = attr.data(ctx);
-        match self {
-            Self::Any => true,
-            Self::Unit => matches!(data, AttrData::Unit),
-            Self::Bool => matches!(data, AttrData::Int { ty, .. } if *ty == ctx.i1()),
-            Self::Int => matches!(data, AttrData::Int { .. }),
-            Self::Float => matches!(data, AttrData::Float { .. }),
-            Self::Number => attr.as_number(ctx).is_some(),
-            Self::Str => matches!(data, AttrData::Str(_)),
-            Self::Symbol => attr.as_symbol(ctx).is_some(),
-            Self::Array => matches!(data, AttrData::Array(_)),
-            Self::Dict => matches!(data, AttrData::Dict(_)),
-            Self::Type => matches!(data, AttrData::Type(_)),
-            Self::IntArray => {
-                matches!(data, AttrData::DenseArray { element, .. } if matches!(element.data(ctx), TypeData::Integer { .. }))
-            }
-            Self::Enum(cases) => matches!(data, AttrData::Str(text) if cases.contains(&&**text)),
-            Self::Dialect(full) => {
-                matches!(data, AttrData::Dialect { name, .. } if name.text(ctx) == *full)
-            }
-            Self::Pred(_, accepts) => accepts(ctx, attr),
-        }
-    }
-
-    /// What the constraint asks for, as it stands after "must be".
-    pub fn describe(&self) -> Cow<'static, str> {
-        match self {
-            Self::Any => "any attribute".into(),
-            Self::Unit => "a unit attribute".into(),
-            Self::Bool => "true or false".into(),
-            Self::Int => "an integer".into(),
-            Self::Float => "a floating-point number".into(),
-            Self::Number => "a number".into(),
-            Self::Str => "a string".into(),
-            Self::Symbol => "a symbol reference".into(),
-            Self::Array => "an array".into(),
-            Self::Dict => "a dictionary".into(),
-            Self::Type => "a type".into(),
-            Self::IntArray => "an integer array".into(),
-            Self::Enum(cases) => format!(
-                "one of {}",
-                cases.iter().map(|c| format!("\"{c}\"")).collect::<Vec<_>>().join(", ")
-            )
-            .into(),
-            Self::Dialect(name) => format!("#{name}").into(),
-            Self::Pred(text, _) => (*text).into(),
-        }
-    }
 }
 
 /// A declared operand or result, or a group of them.
@@ -183,12 +65,22 @@ pub struct AttrDef {
     pub name: Cow<'static, str>,
     pub required: bool,
     pub constraint: AttrConstraint,
+    /// What it is when it is not there; such an attribute is not required.
+    pub default: Option<AttrDefault>,
 }
 
 /// A declared region, or a group of them.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub struct RegionDef {
+    pub name: Cow<'static, str>,
+    pub arity: Arity,
+}
+
+/// A declared successor, or a group of them.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub struct SuccessorDef {
     pub name: Cow<'static, str>,
     pub arity: Arity,
 }
@@ -257,14 +149,20 @@ pub struct OpDef {
     pub attrs: Vec<AttrDef>,
     /// Declared regions, in order.
     pub regions: Vec<RegionDef>,
+    /// Declared successors, in order.
+    pub successors: Vec<SuccessorDef>,
     /// Its traits.
     pub traits: Vec<Trait>,
+    /// Directives that its format uses as `custom<Name>(...)`.
+    pub directives: Vec<DirectiveDef>,
     /// Its textual form.
     pub syntax: Syntax,
     /// Checks beyond the declared parts.
     pub verify: Option<Verify>,
     /// What passes may ask of it, by type of the answer. See [`OpDef::interface`].
     pub interfaces: FxHashMap<TypeId, Arc<dyn Any + Send + Sync>>,
+    /// How it is used: text that parses and verifies.
+    pub examples: Vec<Example>,
 }
 
 impl std::fmt::Debug for OpDef {
@@ -284,10 +182,13 @@ impl OpDef {
             results: Vec::new(),
             attrs: Vec::new(),
             regions: Vec::new(),
+            successors: Vec::new(),
             traits: Vec::new(),
+            directives: Vec::new(),
             syntax: Syntax::Generic,
             verify: None,
             interfaces: FxHashMap::default(),
+            examples: Vec::new(),
         }
     }
 
@@ -301,19 +202,30 @@ impl OpDef {
         self.attrs.iter().position(|a| a.name == name)
     }
 
-    /// Sets the documentation from doc-comment lines: the first paragraph is the summary.
+    /// Sets the documentation from doc-comment lines: the first paragraph is the summary, code blocks in the language `mlir`
+    /// are examples, and the rest is the description.
     pub fn doc(mut self, text: &'static str) -> Self {
-        let text = text.trim();
-        let (summary, rest) = text.split_once("\n\n").unwrap_or((text, ""));
+        let (prose, examples) = example::split(text);
+        let (summary, rest) = prose.trim().split_once("\n\n").unwrap_or((prose.trim(), ""));
         self.summary = summary.split_whitespace().collect::<Vec<_>>().join(" ").into();
-        self.description = rest
-            .lines()
-            .map(|l| l.strip_prefix(' ').unwrap_or(l))
-            .collect::<Vec<_>>()
-            .join("\n")
-            .trim()
-            .to_owned()
-            .into();
+        self.description = rest.trim().to_owned().into();
+        self.examples.extend(examples);
+        self
+    }
+
+    /// Sets the textual form. Everything that the format names must be declared before.
+    ///
+    /// # Panics
+    /// If the text is not a format for this definition: it is part of the program.
+    pub fn with_format(mut self, format: &str) -> Self {
+        finish_segments(&mut self);
+        self.syntax = Syntax::Declarative(Arc::new(Format::compile(format, &self)));
+        self
+    }
+
+    /// Adds what follows from the declared parts: where several groups are of unknown length, attributes with their sizes.
+    pub fn finish(mut self) -> Self {
+        finish_segments(&mut self);
         self
     }
 
@@ -326,6 +238,26 @@ impl OpDef {
     /// The operation's answer of type `I`, if it gives one.
     pub fn interface<I: Any + Send + Sync>(&self) -> Option<&I> {
         self.interfaces.get(&TypeId::of::<I>())?.downcast_ref()
+    }
+}
+
+/// The attribute that holds how many operands each declared group has, as in MLIR.
+pub const OPERAND_SEGMENTS: &str = "operandSegmentSizes";
+/// The attribute that holds how many results each declared group has, as in MLIR.
+pub const RESULT_SEGMENTS: &str = "resultSegmentSizes";
+
+/// Adds the segment-size attributes to a definition with more than one group of unknown length.
+fn finish_segments(def: &mut OpDef) {
+    for (values, name) in [(&def.operands, OPERAND_SEGMENTS), (&def.results, RESULT_SEGMENTS)] {
+        let groups = values.iter().filter(|value| value.arity != Arity::One).count();
+        if groups > 1 && def.attrs.iter().all(|attr| attr.name != name) {
+            def.attrs.push(AttrDef {
+                name: name.into(),
+                required: true,
+                constraint: AttrConstraint::IntArray,
+                default: None,
+            });
+        }
     }
 }
 
