@@ -33,6 +33,8 @@ pub struct Context {
     dialects: Vec<Dialect>,
     type_defs: rustc_hash::FxHashMap<Name, ParamDef>,
     attr_defs: rustc_hash::FxHashMap<Name, ParamDef>,
+    /// Whether text may need aliases or resources: an attribute or a type that has one was made.
+    walk_wanted: std::sync::atomic::AtomicBool,
     /// How many distinct attributes were made.
     distinct: std::sync::atomic::AtomicU64,
     /// Accept operations, types and attributes of dialects that are not registered.
@@ -105,6 +107,7 @@ impl Context {
             dialects: Vec::new(),
             type_defs: Default::default(),
             attr_defs: Default::default(),
+            walk_wanted: Default::default(),
             distinct: Default::default(),
             allow_unregistered: false,
             common,
@@ -181,6 +184,9 @@ impl Context {
 
     /// Interns a type.
     pub fn ty(&self, data: TypeData) -> Type {
+        if crate::text::type_wants_walk(&data) {
+            self.walk_wanted.store(true, std::sync::atomic::Ordering::Relaxed);
+        }
         Type(self.types.intern(data))
     }
 
@@ -190,7 +196,15 @@ impl Context {
 
     /// Interns an attribute.
     pub fn attr(&self, data: AttrData) -> Attr {
+        if crate::text::wants_walk(&data) {
+            self.walk_wanted.store(true, std::sync::atomic::Ordering::Relaxed);
+        }
         Attr(self.attrs.intern(data))
+    }
+
+    /// Whether a module of this context may hold what has an alias in text, or refers to a resource.
+    pub(crate) fn wants_walk(&self) -> bool {
+        self.walk_wanted.load(std::sync::atomic::Ordering::Relaxed)
     }
 
     pub(crate) fn attr_data(&self, attr: Attr) -> &AttrData {

@@ -29,6 +29,7 @@ mod opdef;
 pub mod pass;
 pub mod rewrite;
 mod source;
+pub mod resources;
 pub mod text;
 pub mod types;
 pub mod verify;

@@ -63,8 +63,9 @@ pub(crate) fn parse_func(p: &mut Parser<'_>) -> ParseResult<()> {
             args.types.push(p.parse_type()?);
         }
         args.attr_dict(p)?;
-        if p.at_keyword("loc") {
-            p.parse_location()?;
+        let loc = p.parse_arg_location()?;
+        if let (true, Some(arg)) = (named, entry.last_mut()) {
+            arg.loc = loc;
         }
         Ok(())
     })?;
@@ -140,6 +141,9 @@ pub(crate) fn print_func(p: &mut Printer<'_>, op: Op) {
             None => p.ty(ty),
         }
         print_short_dict(p, dict("arg_attrs", i));
+        if let Some(&arg) = block.and_then(|b| module.args(b).get(i)) {
+            p.arg_location(arg);
+        }
     });
     p.text(")");
     if !outputs.is_empty() {

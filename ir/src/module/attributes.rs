@@ -6,6 +6,9 @@
 use super::Module;
 use crate::{Attr, Name, Op};
 
+/// The name, which text cannot give, of the attribute that keeps the properties of an operation that is not registered.
+pub(crate) const PROPERTIES: &str = "";
+
 impl Module {
     fn num_slots(&self, op: Op) -> usize {
         self.def(op).map_or(0, |def| def.attrs.len())
@@ -34,7 +37,16 @@ impl Module {
         if let Some(slot) = self.def(op).and_then(|def| def.attr_slot(name.text(&self.ctx))) {
             return self.slot(op, slot);
         }
-        self.discardable(op).find(|(n, _)| *n == name).map(|(_, attr)| attr)
+        let found = self.discardable(op).find(|(n, _)| *n == name).map(|(_, attr)| attr);
+        found.or_else(|| self.properties(op)?.get(&self.ctx, name.text(&self.ctx)))
+    }
+
+    /// What was written in `<...>` of an operation that is not registered: a dictionary or any other attribute.
+    pub fn properties(&self, op: Op) -> Option<Attr> {
+        if self.def(op).is_some() {
+            return None;
+        }
+        self.discardable(op).find(|(n, _)| n.text(&self.ctx) == PROPERTIES).map(|(_, attr)| attr)
     }
 
     /// The attribute of this name, declared or discardable.
@@ -42,7 +54,9 @@ impl Module {
         if let Some(slot) = self.def(op).and_then(|def| def.attr_slot(name)) {
             return self.slot(op, slot);
         }
-        self.discardable(op).find(|(n, _)| n.text(&self.ctx) == name).map(|(_, attr)| attr)
+        let mut discardable = self.discardable(op);
+        let found = discardable.find(|(n, _)| n.text(&self.ctx) == name).map(|(_, attr)| attr);
+        found.or_else(|| self.properties(op)?.get(&self.ctx, name))
     }
 
     /// The declared attributes that are present, in declaration order.

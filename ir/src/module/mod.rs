@@ -14,8 +14,10 @@ mod walk;
 
 use std::sync::Arc;
 
+pub(crate) use attributes::PROPERTIES;
 pub use build::{Builder, OpState};
 
+use crate::resources::Resources;
 use crate::{Block, Context, Loc, Name, Op, OpName, Region, Type, Value};
 
 /// One operation: 48 bytes, everything of variable length is in pools.
@@ -108,6 +110,10 @@ pub struct Module {
     successor_lists: Vec<Block>,
     /// The names that values were written with, by value; shorter than `values` if the last have none.
     value_names: Vec<Name>,
+    /// Locations that were written behind arguments; most have none of their own.
+    arg_locs: rustc_hash::FxHashMap<Value, Loc>,
+    /// What stood at the end of the file; most files end with their operations.
+    resources: Option<Box<Resources>>,
     root: Op,
 }
 
@@ -135,6 +141,8 @@ impl Module {
             region_lists: Vec::new(),
             successor_lists: Vec::new(),
             value_names: Vec::new(),
+            arg_locs: Default::default(),
+            resources: None,
             root: Op::NONE,
         }
     }
@@ -159,6 +167,26 @@ impl Module {
     /// The context, to be kept.
     pub fn ctx_arc(&self) -> Arc<Context> {
         Arc::clone(&self.ctx)
+    }
+
+    /// The location of a block argument, if it has one of its own.
+    pub fn arg_loc(&self, arg: Value) -> Option<Loc> {
+        self.arg_locs.get(&arg).copied()
+    }
+
+    /// Gives a block argument a location of its own.
+    pub fn set_arg_loc(&mut self, arg: Value, loc: Loc) {
+        self.arg_locs.insert(arg, loc);
+    }
+
+    /// What stands at the end of the file, if anything does.
+    pub fn resources(&self) -> Option<&Resources> {
+        self.resources.as_deref()
+    }
+
+    /// What stands at the end of the file, to be added to.
+    pub fn resources_mut(&mut self) -> &mut Resources {
+        self.resources.get_or_insert_default()
     }
 
     /// The outermost operation.

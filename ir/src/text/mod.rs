@@ -3,9 +3,11 @@
 //! The lexer and the recursive descent are written by hand because the grammar is open: a dialect's operations, types and
 //! attributes read themselves from the same token cursor ([`Parser`]) and write themselves to the same [`Printer`].
 
+mod aliases;
 mod format;
 mod labels;
 mod lexer;
+mod metadata;
 mod numbers;
 mod parse_affine;
 mod parse_dense;
@@ -21,11 +23,13 @@ mod print_parallel;
 mod printer;
 mod ssa_names;
 
+pub(crate) use aliases::{type_wants_walk, wants_walk};
 pub use format::{
     DirectiveDef, DirectiveReader, DirectiveWriter, Format, ParseDirective, PrintDirective,
 };
 pub use lexer::{LexError, Token, TokenKind};
 pub use parse_ops::{EntryArg, parse_module};
+pub use parse_locs::ArgLoc;
 pub use parser::{Failed, ParseResult, Parser};
 pub use print_attrs::{print_attr, print_loc, print_type};
 pub use printer::{PrintOptions, Printer, print_module, print_op, write_module};

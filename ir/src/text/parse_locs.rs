@@ -2,7 +2,19 @@
 
 use super::lexer::TokenKind;
 use super::parser::{ParseResult, Parser};
-use crate::{AttrData, Loc, LocData};
+use crate::{AttrData, Loc, LocData, Value};
+
+/// A location behind an argument.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs)]
+pub enum ArgLoc<'p> {
+    Known(Loc),
+    /// An alias that is not yet defined, and where it stands.
+    Alias {
+        alias: &'p str,
+        offset: u32,
+    },
+}
 
 impl<'p> Parser<'p> {
     /// Reads `loc(...)`.
@@ -35,6 +47,51 @@ impl<'p> Parser<'p> {
         after.next().kind == TokenKind::LParen
     }
 
+    /// Reads `loc(...)` behind an argument, if it is there.
+    pub fn parse_arg_location(&mut self) -> ParseResult<Option<ArgLoc<'p>>> {
+        if !self.at_keyword("loc") {
+            return Ok(None);
+        }
+        Ok(Some(match self.parse_optional_forward_location()? {
+            Some(loc) => ArgLoc::Known(loc),
+            None => match self.undefined_loc.take() {
+                Some((alias, offset)) => ArgLoc::Alias { alias, offset },
+                None => ArgLoc::Known(self.ctx.unknown_loc()),
+            },
+        }))
+    }
+
+    pub(super) fn locate_arg(&mut self, arg: Value, loc: ArgLoc<'p>) {
+        match loc {
+            ArgLoc::Known(loc) => self.module.set_arg_loc(arg, loc),
+            ArgLoc::Alias { alias, offset } => self.forward_arg_locs.push((arg, alias, offset)),
+        }
+    }
+
+    /// Resolves the aliases that stood before their definition.
+    pub(super) fn finish_locations(&mut self) {
+        for (op, alias, offset) in std::mem::take(&mut self.forward_locs) {
+            if let Ok(loc) = self.forward_location(alias, offset) {
+                self.module.set_loc(op, loc);
+            }
+        }
+        for (arg, alias, offset) in std::mem::take(&mut self.forward_arg_locs) {
+            if let Ok(loc) = self.forward_location(alias, offset) {
+                self.module.set_arg_loc(arg, loc);
+            }
+        }
+    }
+
+    fn forward_location(&mut self, alias: &str, offset: u32) -> ParseResult<Loc> {
+        match self.attr_aliases.get(alias).map(|attr| attr.data(self.ctx)) {
+            Some(AttrData::Loc(loc)) => Ok(*loc),
+            Some(_) => Err(self.error_at(offset, format!("alias '#{alias}' is not a location"))),
+            None => {
+                Err(self.error_at(offset, format!("location alias '#{alias}' is never defined")))
+            }
+        }
+    }
+
     fn location_body(&mut self) -> ParseResult<Loc> {
         let ctx = self.ctx;
         let token = self.tok;
@@ -42,10 +99,7 @@ impl<'p> Parser<'p> {
             TokenKind::String => {
                 let text = self.parse_string()?;
                 if self.eat(TokenKind::Colon) {
-                    let line = self.location_number()?;
-                    self.expect(TokenKind::Colon, "':'")?;
-                    let col = self.location_number()?;
-                    return Ok(ctx.file_loc(&text, line, col));
+                    return self.file_location(&text);
                 }
                 if self.eat(TokenKind::LParen) {
                     let child = self.nested(Self::location_body)?;
@@ -104,6 +158,22 @@ impl<'p> Parser<'p> {
             }
             _ => Err(self.expected("a location")),
         }
+    }
+
+    /// `line:col`, or a range `line:col to line:col` or `line:col to :col`; a column may be missing.
+    fn file_location(&mut self, file: &str) -> ParseResult<Loc> {
+        let (line, col) = (self.location_number()?, self.column()?);
+        if !self.eat_keyword("to") {
+            return Ok(self.ctx.file_loc(file, line, col));
+        }
+        let end_line = if self.at(TokenKind::Colon) { line } else { self.location_number()? };
+        let end_col = self.column()?;
+        let file = self.ctx.name(file);
+        Ok(self.ctx.loc(LocData::FileRange { file, line, col, end_line, end_col }))
+    }
+
+    fn column(&mut self) -> ParseResult<u32> {
+        if self.eat(TokenKind::Colon) { self.location_number() } else { Ok(0) }
     }
 
     fn location_number(&mut self) -> ParseResult<u32> {

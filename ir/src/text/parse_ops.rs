@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use super::lexer::TokenKind;
 use super::parser::{Failed, ParseResult, Parser, ResultName};
+use super::parse_locs::ArgLoc;
 use super::ssa_names::OperandName;
 use crate::diag::did_you_mean;
 use crate::opdef::Syntax;
 use crate::{
-    AttrData, Block, Context, Loc, Module, Op, OpName, OpState, Region, Reporter, SourceFile,
+    Block, Context, Loc, Module, Op, OpName, OpState, Region, Reporter, SourceFile,
     Trait, Type, Value,
 };
 
@@ -45,6 +46,8 @@ pub fn parse_module(
 pub struct EntryArg<'p> {
     pub name: OperandName<'p>,
     pub ty: Type,
+    /// What [`Parser::parse_arg_location`] read behind it.
+    pub loc: Option<ArgLoc<'p>>,
 }
 
 impl<'p> Parser<'p> {
@@ -55,10 +58,7 @@ impl<'p> Parser<'p> {
             self.operation_start = before;
             let parsed = match self.tok.kind {
                 TokenKind::Hash | TokenKind::Bang => self.alias_definition(),
-                TokenKind::MetadataBegin => Err(self.unsupported(
-                    "file metadata ({-# ... #-})",
-                    "inline the resources as dense<...> attributes",
-                )),
+                TokenKind::MetadataBegin => self.file_metadata(),
                 // After an error the brace may belong to a region whose beginning did not read.
                 TokenKind::RBrace if self.reporter.error_count() > 0 => Err(Failed),
                 TokenKind::RBrace => {
@@ -81,17 +81,7 @@ impl<'p> Parser<'p> {
         }
         // Failure is already reported.
         let _ = self.finish_names();
-        for (op, alias, offset) in std::mem::take(&mut self.forward_locs) {
-            match self.attr_aliases.get(alias).map(|attr| attr.data(self.ctx)) {
-                Some(AttrData::Loc(loc)) => self.module.set_loc(op, *loc),
-                Some(_) => {
-                    self.error_at(offset, format!("alias '#{alias}' is not a location"));
-                }
-                None => {
-                    self.error_at(offset, format!("location alias '#{alias}' is never defined"));
-                }
-            }
-        }
+        self.finish_locations();
     }
 
     fn alias_definition(&mut self) -> ParseResult<()> {
@@ -393,15 +383,8 @@ impl<'p> Parser<'p> {
         }
         if self.at(TokenKind::Less) {
             self.advance();
-            let at = self.tok.start;
-            if !self.at(TokenKind::LBrace) {
-                return Err(
-                    self.error_at(at, "properties that are not a dictionary are not supported")
-                );
-            }
-            let entries = self.parse_attr_dict()?;
+            self.properties()?;
             self.expect(TokenKind::Greater, "'>' after the properties")?;
-            self.state.attrs.extend(entries);
         }
         if self.eat(TokenKind::LParen) {
             self.comma_list(TokenKind::RParen, "',' or ')'", |p| {
@@ -419,6 +402,22 @@ impl<'p> Parser<'p> {
         let result = self.generic_type(base, at, first);
         self.scratch.types.truncate(first);
         result
+    }
+
+    /// What stands in `<...>`: declared attributes, and any attribute for an operation that is not registered.
+    fn properties(&mut self) -> ParseResult<()> {
+        if self.state.name.def(self.ctx).is_none() {
+            let key = self.ctx.name(crate::module::PROPERTIES);
+            let attr = self.parse_attribute()?;
+            self.state.attrs.push((key, attr));
+            return Ok(());
+        }
+        if !self.at(TokenKind::LBrace) {
+            return Err(self.expected("'{' and the properties"));
+        }
+        let entries = self.parse_attr_dict()?;
+        self.state.attrs.extend(entries);
+        Ok(())
     }
 
     /// `{key = attribute, ...}` into the operation's attributes.
@@ -491,7 +490,7 @@ impl<'p> Parser<'p> {
     pub fn parse_entry_arg(&mut self) -> ParseResult<EntryArg<'p>> {
         let name = self.parse_operand()?;
         self.expect(TokenKind::Colon, "':' and the argument's type")?;
-        Ok(EntryArg { name, ty: self.parse_type()? })
+        Ok(EntryArg { name, ty: self.parse_type()?, loc: None })
     }
 
     /// Reads `{...}`. With `entry` arguments the entry block has these and no label. An isolated region sees no names from outside.
@@ -526,6 +525,9 @@ impl<'p> Parser<'p> {
             let block = self.module.add_block(region);
             for arg in entry {
                 let value = self.module.add_arg(block, arg.ty);
+                if let Some(loc) = arg.loc {
+                    self.locate_arg(value, loc);
+                }
                 self.define(arg.name.name, arg.name.offset, value, 1)?;
             }
             result = self.operations(block, open);
@@ -537,12 +539,10 @@ impl<'p> Parser<'p> {
             if self.eat(TokenKind::LParen) {
                 self.comma_list(TokenKind::RParen, "',' or ')'", |p| {
                     let arg = p.parse_entry_arg()?;
-                    if p.at_keyword("loc") {
-                        // Arguments have no location of their own here.
-                        p.parse_optional_forward_location()?;
-                        p.undefined_loc = None;
-                    }
                     let value = p.module.add_arg(block, arg.ty);
+                    if let Some(loc) = p.parse_arg_location()? {
+                        p.locate_arg(value, loc);
+                    }
                     p.define(arg.name.name, arg.name.offset, value, 1)
                 })?;
             }

@@ -61,6 +61,8 @@ pub struct Parser<'p> {
     pub(super) distinct: FxHashMap<u64, Attr>,
     /// Operations whose location alias is defined later, as printers do, with the alias and where it stands.
     pub(super) forward_locs: Vec<(crate::Op, &'p str, u32)>,
+    /// As `forward_locs`, for block arguments.
+    pub(super) forward_arg_locs: Vec<(crate::Value, &'p str, u32)>,
     /// The location alias of the operation that is being finished, if not yet defined.
     pub(super) undefined_loc: Option<(&'p str, u32)>,
     /// How many braces are open here: where reading goes on after an error.
@@ -96,6 +98,7 @@ impl<'p> Parser<'p> {
             type_aliases: Default::default(),
             distinct: Default::default(),
             forward_locs: Vec::new(),
+            forward_arg_locs: Vec::new(),
             undefined_loc: None,
             braces: 0,
             previous_end: 0,

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::aliases::Aliased;
 use super::numbers::print_wide;
 use super::parse_attrs::element_words;
 use super::printer::{PrintOptions, Printer};
@@ -56,6 +57,13 @@ pub(super) fn is_bare_identifier(text: &str) -> bool {
 impl Printer<'_> {
     /// Writes a type.
     pub fn ty(&mut self, ty: Type) {
+        if !self.alias(Aliased::Type(ty)) {
+            self.type_in_full(ty);
+        }
+    }
+
+    /// Writes a type, not its alias.
+    pub(super) fn type_in_full(&mut self, ty: Type) {
         let ctx = self.ctx;
         match ty.data(ctx) {
             TypeData::Integer { width, signedness } => {
@@ -188,6 +196,13 @@ impl Printer<'_> {
 
     /// Writes an attribute.
     pub fn attr(&mut self, attr: Attr) {
+        if !self.alias(Aliased::Attr(attr)) {
+            self.attr_in_full(attr);
+        }
+    }
+
+    /// Writes an attribute, not its alias.
+    pub(super) fn attr_in_full(&mut self, attr: Attr) {
         let ctx = self.ctx;
         match attr.data(ctx) {
             AttrData::Unit => self.text("unit"),
@@ -295,7 +310,11 @@ impl Printer<'_> {
             AttrData::AffineMap(map) => self.affine_map(map),
             AttrData::IntegerSet(set) => self.integer_set(set),
             AttrData::Strided { strides, offset } => self.strided(strides, *offset),
-            AttrData::Loc(loc) => self.location(*loc),
+            AttrData::Loc(loc) => {
+                if !self.alias(Aliased::Loc(*loc)) {
+                    self.location_in_full(*loc);
+                }
+            }
             AttrData::Dialect { name, params } => {
                 self.text("#");
                 self.text(name.text(ctx));
@@ -317,6 +336,9 @@ impl Printer<'_> {
 
     /// The number of a distinct attribute in this text.
     fn distinct_number(&mut self, id: u64) -> usize {
+        if let Some(number) = self.aliases.and_then(|aliases| aliases.distinct_number(id)) {
+            return number;
+        }
         self.distinct.iter().position(|known| *known == id).unwrap_or_else(|| {
             self.distinct.push(id);
             self.distinct.len() - 1
@@ -381,8 +403,32 @@ impl Printer<'_> {
     /// Writes `loc(...)`.
     pub fn location(&mut self, loc: Loc) {
         self.text("loc(");
+        self.inner_location(loc);
+        self.text(")");
+    }
+
+    /// Writes `loc(...)`, without an alias for the whole.
+    pub(super) fn location_in_full(&mut self, loc: Loc) {
+        self.text("loc(");
         self.location_body(loc);
         self.text(")");
+    }
+
+    /// Writes ` loc(...)` behind an argument that has one of its own, where locations are wanted.
+    pub fn arg_location(&mut self, arg: crate::Value) {
+        if !self.options.locations {
+            return;
+        }
+        if let Some(loc) = self.module().arg_loc(arg) {
+            self.text(" ");
+            self.location(loc);
+        }
+    }
+
+    fn inner_location(&mut self, loc: Loc) {
+        if !self.alias(Aliased::Loc(loc)) {
+            self.location_body(loc);
+        }
     }
 
     fn location_body(&mut self, loc: Loc) {
@@ -392,19 +438,27 @@ impl Printer<'_> {
                 let file = quoted(file.text(self.ctx));
                 write!(self.out, "{file}:{line}:{col}").expect("writing to a string");
             }
+            LocData::FileRange { file, line, col, end_line, end_col } => {
+                let file = quoted(file.text(self.ctx));
+                write!(self.out, "{file}:{line}:{col} to ").expect("writing to a string");
+                if end_line != line {
+                    write!(self.out, "{end_line}").expect("writing to a string");
+                }
+                write!(self.out, ":{end_col}").expect("writing to a string");
+            }
             LocData::Named { name, child } => {
                 self.text(&quoted(name.text(self.ctx)));
                 if child != self.ctx.unknown_loc() {
                     self.text("(");
-                    self.location_body(child);
+                    self.inner_location(child);
                     self.text(")");
                 }
             }
             LocData::CallSite { callee, caller } => {
                 self.text("callsite(");
-                self.location_body(callee);
+                self.inner_location(callee);
                 self.text(" at ");
-                self.location_body(caller);
+                self.inner_location(caller);
                 self.text(")");
             }
             LocData::Fused { locs, metadata } => {
@@ -415,7 +469,7 @@ impl Printer<'_> {
                     self.text(">");
                 }
                 self.text("[");
-                self.commas(&locs, |p, loc| p.location_body(*loc));
+                self.commas(&locs, |p, loc| p.inner_location(*loc));
                 self.text("]");
             }
         }

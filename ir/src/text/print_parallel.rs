@@ -5,6 +5,7 @@
 
 use rayon::prelude::*;
 
+use super::aliases::Aliases;
 use super::printer::{Naming, PrintOptions, Printer};
 use crate::{Block, Module, Op, Trait};
 
@@ -34,7 +35,8 @@ impl Printer<'_> {
         let pieces = self.pieces(block);
         for wave in pieces.chunks(WAVE) {
             let (options, indent) = (self.options, self.indent);
-            let print = |piece: &Piece| piece.print(module, options, indent);
+            let aliases = self.aliases;
+            let print = |piece: &Piece| piece.print(module, aliases, options, indent);
             let texts: Vec<String> = wave.par_iter().map(print).collect();
             for text in texts {
                 self.text(&text);
@@ -66,10 +68,17 @@ impl Printer<'_> {
 }
 
 impl Piece {
-    fn print(&self, module: &Module, options: PrintOptions, indent: usize) -> String {
+    fn print(
+        &self,
+        module: &Module,
+        aliases: Option<&Aliases>,
+        options: PrintOptions,
+        indent: usize,
+    ) -> String {
         let mut out = String::with_capacity(96 * PIECE_OPS);
         let mut printer = Printer::detached(module.ctx(), &mut out, options);
         printer.module = Some(module);
+        printer.aliases = aliases;
         printer.indent = indent;
         printer.labels.count_from(self.first_number);
         for &op in &self.ops {

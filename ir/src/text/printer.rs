@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Write;
 use std::io;
 
+use super::aliases::Aliases;
 use super::labels::{Label, Labels};
 use super::print_attrs::{is_bare_identifier, quoted};
 use crate::opdef::Syntax;
@@ -40,6 +41,8 @@ pub struct Printer<'m> {
     pub(super) sink: Option<Sink<'m>>,
     /// Distinct attributes in the order they are written, which numbers them.
     pub(super) distinct: Vec<u64>,
+    /// What is written under a name; nothing for text that stands alone.
+    pub(super) aliases: Option<&'m Aliases>,
     /// Attributes that are being sorted.
     entries: Vec<(Name, Attr)>,
 }
@@ -62,11 +65,11 @@ pub fn print_module(module: &Module, options: PrintOptions) -> String {
 /// An operation as text, with a final newline.
 pub fn print_op(module: &Module, op: Op, options: PrintOptions) -> String {
     let mut out = String::new();
+    let aliases = aliases(module, op, options);
     let mut printer = Printer::detached(module.ctx(), &mut out, options);
     printer.module = Some(module);
-    printer.name_results(op);
-    printer.op(op);
-    printer.text("\n");
+    printer.aliases = aliases.as_ref();
+    printer.top_level(op);
     out
 }
 
@@ -81,17 +84,40 @@ pub fn write_module(
     write: &mut dyn FnMut(&str) -> io::Result<()>,
 ) -> io::Result<()> {
     let mut out = String::with_capacity(2 * PIECE);
+    let aliases = aliases(module, module.root(), options);
     let mut printer = Printer::detached(module.ctx(), &mut out, options);
     printer.module = Some(module);
     printer.sink = Some(Sink { write, result: Ok(()) });
-    printer.name_results(module.root());
-    printer.op(module.root());
-    printer.text("\n");
+    printer.aliases = aliases.as_ref();
+    printer.top_level(module.root());
     printer.flush();
     printer.sink.map_or(Ok(()), |sink| sink.result)
 }
 
+/// The aliases of a module's text; none for a part of it, which is written as it stands.
+fn aliases(module: &Module, op: Op, options: PrintOptions) -> Option<Aliases> {
+    let wanted = options.locations || module.ctx().wants_walk();
+    (op == module.root() && wanted).then(|| Aliases::of(module, op, options.locations))
+}
+
 impl<'m> Printer<'m> {
+    /// Writes an operation with what stands before and behind it.
+    fn top_level(&mut self, op: Op) {
+        let module = self.module();
+        self.alias_definitions(false);
+        self.name_results(op);
+        self.op(op);
+        self.text("\n");
+        self.alias_definitions(true);
+        if let (Some(resources), true) = (module.resources(), op == module.root()) {
+            let aliases = self.aliases;
+            let used = |key: &str| aliases.is_some_and(|a| a.uses_resource(self.ctx.name(key)));
+            let used: Vec<&str> =
+                resources.blobs.iter().map(|(key, _)| &**key).filter(|key| used(key)).collect();
+            self.file_metadata(resources, |key| used.contains(&key));
+        }
+    }
+
     pub(super) fn detached(ctx: &'m Context, out: &'m mut String, options: PrintOptions) -> Self {
         Self {
             ctx,
@@ -104,6 +130,7 @@ impl<'m> Printer<'m> {
             first_written: 0,
             sink: None,
             distinct: Vec::new(),
+            aliases: None,
             entries: Vec::new(),
         }
     }
@@ -258,6 +285,12 @@ impl<'m> Printer<'m> {
             entries.clear();
         }
         self.entries = entries;
+        let properties = module.properties(op);
+        if let Some(properties) = properties {
+            self.text(" <");
+            self.attr(properties);
+            self.text(">");
+        }
         if !module.regions(op).is_empty() {
             self.text(" (");
             self.commas(module.regions(op), |p, region| p.region_blocks(*region, true, true));
@@ -265,6 +298,9 @@ impl<'m> Printer<'m> {
         }
         let mut entries = std::mem::take(&mut self.entries);
         entries.extend(module.discardable(op));
+        if properties.is_some() {
+            entries.retain(|(_, attr)| Some(*attr) != properties);
+        }
         if !entries.is_empty() {
             self.sort(&mut entries);
             self.text(" {");
@@ -380,7 +416,10 @@ impl<'m> Printer<'m> {
         let args = self.module().args(block);
         if !args.is_empty() {
             self.text("(");
-            self.commas(args, |p, arg| p.typed_value(*arg));
+            self.commas(args, |p, arg| {
+                p.typed_value(*arg);
+                p.arg_location(*arg);
+            });
             self.text(")");
         }
         self.text(":");

@@ -29,7 +29,7 @@ pub(in crate::stablehlo) fn parse_while(p: &mut Parser<'_>) -> ParseResult<()> {
         attr_dict(p)?;
     }
     let entry: Vec<EntryArg<'_>> =
-        names.into_iter().zip(types).map(|(name, ty)| EntryArg { name, ty }).collect();
+        names.into_iter().zip(types).map(|(name, ty)| EntryArg { name, ty, loc: None }).collect();
     for word in ["cond", "do"] {
         p.expect_keyword(word)?;
         let region = p.parse_body(false, &entry)?;
