@@ -4,7 +4,7 @@
 //! the text it is, so that a tool can point at it.
 
 use piper_ir::diag::did_you_mean;
-use piper_ir::pass::{Pass, PassInfo, PassManager, PassRegistry};
+use piper_ir::pass::{GivenOptions, Pass, PassInfo, PassManager, PassRegistry};
 use piper_schedule::text::Span;
 use piper_schedule::text::pipeline::{Body, Element, PassOption, Pipeline};
 
@@ -94,14 +94,26 @@ pub fn single_pass(registry: &PassRegistry, request: &PassRequest) -> Result<Pas
     match registry.get(&request.name).and_then(|info| info.anchor) {
         Some(anchor) if anchor != "builtin.module" => {
             let mut nested = PassManager::new(anchor);
-            nested.add(pass);
+            add(&mut nested, registry, &request.name, pass, request.options.clone());
             manager.nest(nested);
         }
-        _ => {
-            manager.add(pass);
-        }
+        _ => add(&mut manager, registry, &request.name, pass, request.options.clone()),
     }
     Ok(manager)
+}
+
+/// Adds a pass, so that the pipeline can be written out again.
+fn add(
+    manager: &mut PassManager,
+    registry: &PassRegistry,
+    name: &str,
+    pass: Box<dyn Pass>,
+    options: GivenOptions,
+) {
+    match registry.get(name) {
+        Some(info) => manager.add_registered(pass, info, options),
+        None => manager.add(pass),
+    };
 }
 
 fn read(text: &str) -> Result<Pipeline, PipelineError> {
@@ -134,7 +146,7 @@ fn fill(
             Body::Pass(options) => {
                 let pass = build(registry, element, options)?;
                 check_anchor(manager.anchor(), registry.get(&element.name), element)?;
-                manager.add(pass);
+                add(manager, registry, &element.name, pass, given(options));
             }
         }
     }
@@ -207,7 +219,7 @@ fn build(
     })
 }
 
-fn given(options: &[PassOption]) -> Vec<(String, Option<String>)> {
+fn given(options: &[PassOption]) -> GivenOptions {
     options.iter().map(|option| (option.key.clone(), option.value.clone())).collect()
 }
 
@@ -238,7 +250,7 @@ mod tests {
     fn text_and_pass_manager_say_the_same() {
         for (text, built) in [
             ("split", "builtin.module(split)"),
-            ("split{into=4},canonicalize", "builtin.module(split,canonicalize)"),
+            ("split{into=4},canonicalize", "builtin.module(split{into=4},canonicalize)"),
             (
                 "builtin.module( split , func.func(in-func) )",
                 "builtin.module(split,func.func(in-func))",

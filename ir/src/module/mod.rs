@@ -10,12 +10,14 @@ mod blocks;
 mod build;
 mod edit;
 mod structure;
+mod transplant;
 mod walk;
 
 use std::sync::Arc;
 
 pub(crate) use attributes::PROPERTIES;
 pub use build::{Builder, OpState};
+pub(crate) use transplant::Part;
 
 use crate::resources::Resources;
 use crate::{Block, Context, Loc, Name, Op, OpName, Region, Type, Value};

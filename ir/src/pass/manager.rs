@@ -1,124 +1,174 @@
-//! The pass manager.
+//! The pass manager: a pipeline as a value, and how it is run.
 
-use std::time::{Duration, Instant};
+use std::fmt::Write;
+use std::sync::Mutex;
 
-use super::{Pass, PassContext, PassFailed, PassResult};
-use crate::text::{PrintOptions, print_module, print_op};
-use crate::verify::verify_op;
-use crate::{Module, Op, Reporter};
+use super::run::{Run, Stop};
+use super::{
+    AnalysisCache, Instrumentation, IrPrinting, Pass, PassFailed, PassInfo, PassRecord, PassResult,
+    RemarkFilter,
+};
+use crate::{Module, Reporter};
 
 /// How a pipeline is run.
 #[derive(Clone, Debug)]
-#[allow(missing_docs)]
 pub struct RunOptions {
     /// Verify after every pass that may have changed something.
     pub verify_each: bool,
-    pub print_before_all: bool,
-    pub print_after_all: bool,
-    pub print_after_change: bool,
-    pub print_before: Vec<String>,
-    pub print_after: Vec<String>,
-    /// Print the whole module, not only the anchor.
-    pub print_module_scope: bool,
-    pub print: PrintOptions,
+    /// The IR to print around passes. While any is, everything runs on one thread.
+    pub printing: IrPrinting,
+    /// How many threads run pipelines on isolated operations: 1 for none but the caller's, 0 for one a core.
+    pub threads: usize,
+    /// Fewer operations than this are not worth several threads.
+    pub parallel_from: usize,
+    /// The optimisation remarks that are wanted.
+    pub remarks: RemarkFilter,
 }
 
 impl Default for RunOptions {
     fn default() -> Self {
         Self {
             verify_each: true,
-            print_before_all: false,
-            print_after_all: false,
-            print_after_change: false,
-            print_before: Vec::new(),
-            print_after: Vec::new(),
-            print_module_scope: false,
-            print: PrintOptions::default(),
+            printing: IrPrinting::default(),
+            threads: 0,
+            parallel_from: 20_000,
+            remarks: RemarkFilter::default(),
         }
     }
 }
 
-/// What a tool wants to know of a run. Every method does nothing unless overridden.
-pub trait Instrumentation {
-    /// A pass is about to run on `op`.
-    fn before_pass(&mut self, _pass: &dyn Pass, _module: &Module, _op: Op) {}
-    /// A pass ran on `op`.
-    fn after_pass(&mut self, _pass: &dyn Pass, _module: &Module, _op: Op, _result: PassResult) {}
-    /// IR that was asked to be printed.
-    fn print(&mut self, _text: &str) {}
-}
+/// Options of a pass as written: names, with values where they have one.
+pub type GivenOptions = Vec<(String, Option<String>)>;
 
-/// The time one pass took, all anchors together.
-#[derive(Clone, Debug)]
-#[allow(missing_docs)]
-pub struct TimingEntry {
-    pub pass: String,
-    pub depth: usize,
-    pub time: Duration,
-    pub runs: u32,
-    pub statistics: Vec<(&'static str, u64)>,
+/// A pass in a pipeline.
+pub(super) struct Entry {
+    pub(super) pass: Box<dyn Pass>,
+    /// The operation it must run on, if it matters.
+    pub(super) anchor: Option<&'static str>,
+    options: GivenOptions,
 }
 
 /// An element of a pipeline.
-enum Element {
-    Pass(Box<dyn Pass>, TimingEntry),
+pub(super) enum Element {
+    Pass(Entry),
     Nested(PassManager),
 }
 
-/// A pipeline for operations of one name (or any).
+/// The anchor of a pipeline for whatever its passes can run on.
+pub(super) const ANY: &str = "any";
+
+/// A pipeline for operations of one name, or, with the anchor `any`, for all isolated ones that its passes can run on.
 pub struct PassManager {
     anchor: String,
-    elements: Vec<Element>,
+    pub(super) elements: Vec<Element>,
+    records: Vec<PassRecord>,
 }
 
 impl std::fmt::Debug for PassManager {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}(", self.anchor)?;
-        for (i, element) in self.elements.iter().enumerate() {
-            let comma = if i > 0 { "," } else { "" };
-            match element {
-                Element::Pass(pass, _) => write!(f, "{comma}{}", pass.name())?,
-                Element::Nested(nested) => write!(f, "{comma}{nested:?}")?,
-            }
-        }
-        f.write_str(")")
+        f.write_str(&self.text())
     }
 }
 
 impl PassManager {
-    /// An empty pipeline for operations named `anchor`.
+    /// An empty pipeline for operations named `anchor`, or `any`.
     pub fn new(anchor: impl Into<String>) -> Self {
-        Self { anchor: anchor.into(), elements: Vec::new() }
+        Self { anchor: anchor.into(), elements: Vec::new(), records: Vec::new() }
     }
 
-    /// The name of the operations it runs on.
+    /// The name of the operations it runs on, or `any`.
     pub fn anchor(&self) -> &str {
         &self.anchor
     }
 
     /// Adds a pass.
     pub fn add(&mut self, pass: Box<dyn Pass>) -> &mut Self {
-        let timing = TimingEntry {
-            pass: pass.name().to_owned(),
-            depth: 0,
-            time: Duration::ZERO,
-            runs: 0,
-            statistics: Vec::new(),
-        };
-        self.elements.push(Element::Pass(pass, timing));
+        self.elements.push(Element::Pass(Entry { pass, anchor: None, options: Vec::new() }));
         self
     }
 
-    /// Adds a pipeline that runs on the operations inside.
+    /// Adds a registered pass that was made with these options, so that the pipeline can be written out again and `any`
+    /// knows what the pass runs on.
+    pub fn add_registered(
+        &mut self,
+        pass: Box<dyn Pass>,
+        info: &PassInfo,
+        options: GivenOptions,
+    ) -> &mut Self {
+        self.elements.push(Element::Pass(Entry { pass, anchor: info.anchor, options }));
+        self
+    }
+
+    /// Adds a pipeline that runs on the operations directly inside.
     pub fn nest(&mut self, nested: PassManager) -> &mut Self {
         self.elements.push(Element::Nested(nested));
         self
     }
 
-    /// Runs the pipeline on the module's root.
+    /// Whether nothing runs.
+    pub fn is_empty(&self) -> bool {
+        self.elements.is_empty()
+    }
+
+    /// How many passes it has, nested ones included.
+    pub fn len(&self) -> usize {
+        let count = |element: &Element| match element {
+            Element::Pass(_) => 1,
+            Element::Nested(nested) => nested.len(),
+        };
+        self.elements.iter().map(count).sum()
+    }
+
+    /// Whether all its passes can run on operations of this name.
+    pub fn accepts(&self, op: &str) -> bool {
+        self.elements.iter().all(|element| match element {
+            Element::Pass(entry) => entry.anchor.is_none_or(|anchor| anchor == op),
+            Element::Nested(_) => true,
+        })
+    }
+
+    /// The pipeline in the syntax it is read in. Passes have the options they were given, not those they default to.
+    pub fn text(&self) -> String {
+        let mut out = String::new();
+        self.write(&mut out);
+        out
+    }
+
+    /// The pipeline without its anchor.
+    pub fn body_text(&self) -> String {
+        let mut out = String::new();
+        self.write_body(&mut out);
+        out
+    }
+
+    fn write(&self, out: &mut String) {
+        out.push_str(&self.anchor);
+        out.push('(');
+        self.write_body(out);
+        out.push(')');
+    }
+
+    fn write_body(&self, out: &mut String) {
+        for (i, element) in self.elements.iter().enumerate() {
+            if i > 0 {
+                out.push(',');
+            }
+            match element {
+                Element::Pass(entry) => entry.write(out),
+                Element::Nested(nested) => nested.write(out),
+            }
+        }
+    }
+
+    /// Runs the pipeline on the module's root. Handles of operations other than the root, and of what they hold, are not
+    /// valid afterwards if the pipeline has nested ones: operations move when threads share them.
     ///
     /// # Errors
-    /// The first pass that fails, or whose output does not verify, ends the run; why is in `reporter`.
+    /// The first pass that fails, or whose output does not verify, ends the run; why is in `reporter`. With several
+    /// threads it is still the first in the order of the operations, and nothing is reported of those after it.
+    ///
+    /// # Panics
+    /// If a pass does, once the instrumentation was told.
     pub fn run(
         &mut self,
         module: &mut Module,
@@ -127,114 +177,91 @@ impl PassManager {
         instrumentation: &mut dyn Instrumentation,
     ) -> PassResult {
         let root = module.root();
-        if module.name_text(root) != self.anchor {
-            let message = format!(
-                "the pipeline runs on '{}', but the root is '{}'",
-                self.anchor,
-                module.name_text(root)
-            );
+        let name = module.name_text(root);
+        if name != self.anchor && self.anchor != ANY {
+            let message =
+                format!("the pipeline runs on '{}', but the root is '{name}'", self.anchor);
             reporter.error(module.op_loc(root), message);
             return Err(PassFailed);
         }
-        self.run_on(root, module, reporter, options, instrumentation)
-    }
-
-    fn run_on(
-        &mut self,
-        op: Op,
-        module: &mut Module,
-        reporter: &mut Reporter<'_>,
-        options: &RunOptions,
-        instrumentation: &mut dyn Instrumentation,
-    ) -> PassResult {
-        for element in &mut self.elements {
-            match element {
-                Element::Pass(pass, timing) => {
-                    run_pass(&**pass, timing, op, module, reporter, options, instrumentation)?
-                }
-                Element::Nested(nested) => {
-                    let matching: Vec<Op> = {
-                        let inner = module
-                            .regions(op)
-                            .iter()
-                            .flat_map(|r| module.blocks(*r))
-                            .flat_map(|b| module.ops(b));
-                        inner.filter(|inner| module.name_text(*inner) == nested.anchor).collect()
-                    };
-                    for inner in matching {
-                        nested.run_on(inner, module, reporter, options, instrumentation)?;
-                    }
-                }
+        let may_split = !options.printing.is_wanted() && !instrumentation.needs_order();
+        let hooks = Mutex::new(instrumentation);
+        let mut run = Run { module, reporter, options, hooks: &hooks, live: vec![root], may_split };
+        let mut records = records_of(&self.elements);
+        run.before_pipeline(&self.anchor, root);
+        let result = run.elements(&self.elements, &mut records, 0, &mut AnalysisCache::default());
+        let root = run.live[0];
+        let stopped = match result {
+            Ok(_) => Ok(()),
+            Err(Stop::Failed) => Err(PassFailed),
+            Err(Stop::Panicked { payload, pass, op }) => {
+                run.hook(|hooks, _| hooks.pass_panicked(&pass, &op));
+                std::panic::resume_unwind(payload)
+            }
+        };
+        run.after_pipeline(&self.anchor, root, stopped);
+        if self.records.is_empty() {
+            self.records = records;
+        } else {
+            for (known, new) in self.records.iter_mut().zip(&records) {
+                known.add(new);
+                known.add_wall(new);
             }
         }
-        Ok(())
+        stopped
     }
 
-    /// The times of all passes, in pipeline order.
-    pub fn timings(&self) -> Vec<TimingEntry> {
-        let mut entries = Vec::new();
-        self.collect_timings(0, &mut entries);
-        entries
+    /// What the runs so far cost and counted, in pipeline order. Nothing of a run in which a pass panicked.
+    pub fn records(&self) -> &[PassRecord] {
+        &self.records
     }
+}
 
-    fn collect_timings(&self, depth: usize, entries: &mut Vec<TimingEntry>) {
-        for element in &self.elements {
-            match element {
-                Element::Pass(_, timing) => entries.push(TimingEntry { depth, ..timing.clone() }),
-                Element::Nested(nested) => nested.collect_timings(depth + 1, entries),
+/// Empty records in the shape of a pipeline.
+pub(super) fn records_of(elements: &[Element]) -> Vec<PassRecord> {
+    let record = |element: &Element| match element {
+        Element::Pass(entry) => {
+            PassRecord { name: entry.pass.name().to_owned(), ..PassRecord::default() }
+        }
+        Element::Nested(nested) => PassRecord {
+            name: nested.anchor.clone(),
+            is_pipeline: true,
+            children: records_of(&nested.elements),
+            ..PassRecord::default()
+        },
+    };
+    elements.iter().map(record).collect()
+}
+
+impl Entry {
+    pub(super) fn write(&self, out: &mut String) {
+        out.push_str(self.pass.name());
+        for (i, (key, value)) in self.options.iter().enumerate() {
+            out.push(if i == 0 { '{' } else { ' ' });
+            out.push_str(key);
+            if let Some(value) = value {
+                let _ = write!(out, "={}", quoted(value));
             }
+        }
+        if !self.options.is_empty() {
+            out.push('}');
         }
     }
 }
 
-fn run_pass(
-    pass: &dyn Pass,
-    timing: &mut TimingEntry,
-    op: Op,
-    module: &mut Module,
-    reporter: &mut Reporter<'_>,
-    options: &RunOptions,
-    instrumentation: &mut dyn Instrumentation,
-) -> PassResult {
-    let shown = |module: &Module| {
-        if options.print_module_scope {
-            print_module(module, options.print)
-        } else {
-            print_op(module, op, options.print)
-        }
-    };
-    let listed = |names: &[String]| names.iter().any(|name| name == pass.name());
-    let name = pass.name();
-    if options.print_before_all || listed(&options.print_before) {
-        instrumentation
-            .print(&format!("// -----// IR Dump Before {name} //----- //\n{}\n", shown(module)));
+/// A value as a pipeline's grammar takes it: as it is if nothing in it ends a value, else in whichever quotes or braces it
+/// does not contain.
+fn quoted(value: &str) -> String {
+    let plain = |c: char| !c.is_whitespace() && !"{}'\"".contains(c);
+    // A comma before a '=' is taken for a slip: `{a=1,b=2}`.
+    let is_slip = value.contains(',') && value.contains('=');
+    if !value.is_empty() && value.chars().all(plain) && !is_slip {
+        value.to_owned()
+    } else if !value.contains('\'') {
+        format!("'{value}'")
+    } else if !value.contains('"') {
+        format!("\"{value}\"")
+    } else {
+        format!("{{{value}}}")
     }
-    let before = options.print_after_change.then(|| shown(module));
-    instrumentation.before_pass(pass, module, op);
-    let errors = reporter.error_count();
-    let start = Instant::now();
-    let mut cx = PassContext {
-        module: &mut *module,
-        op,
-        reporter: &mut *reporter,
-        statistics: std::mem::take(&mut timing.statistics),
-    };
-    let result = pass.run(&mut cx).and_then(|()| cx.fail_if_errors_since(errors));
-    timing.statistics = cx.statistics;
-    timing.time += start.elapsed();
-    timing.runs += 1;
-    instrumentation.after_pass(pass, module, op, result);
-    result?;
-    let after = options.print_after_all || listed(&options.print_after);
-    let changed = before.is_some_and(|before| before != shown(module));
-    if after || changed {
-        instrumentation
-            .print(&format!("// -----// IR Dump After {name} //----- //\n{}\n", shown(module)));
-    }
-    if options.verify_each && !pass.only_reads() && !verify_op(module, op, reporter) {
-        let loc = module.op_loc(op);
-        reporter.remark(loc, format!("the errors above are in what pass '{name}' made"));
-        return Err(PassFailed);
-    }
-    Ok(())
 }

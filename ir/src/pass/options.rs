@@ -1,5 +1,6 @@
 //! Options of passes: declared, checked, with defaults.
 
+use super::PassInfo;
 use crate::diag::did_you_mean;
 
 /// A declared option.
@@ -21,6 +22,15 @@ pub struct PassOptions {
 }
 
 impl PassOptions {
+    /// As [`read`](Self::read), with what a registered pass declares; its list options may be given several times, which
+    /// adds to the list.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn of(info: &PassInfo, given: &[(String, Option<String>)]) -> Result<Self, String> {
+        Self::checked(info.name, &info.options, info.lists, given)
+    }
+
     /// Checks what was given against what is declared. An option without a value means `true`.
     ///
     /// # Errors
@@ -28,6 +38,15 @@ impl PassOptions {
     pub fn read(
         pass: &str,
         declared: &[OptionDef],
+        given: &[(String, Option<String>)],
+    ) -> Result<Self, String> {
+        Self::checked(pass, declared, &[], given)
+    }
+
+    fn checked(
+        pass: &str,
+        declared: &[OptionDef],
+        lists: &[&str],
         given: &[(String, Option<String>)],
     ) -> Result<Self, String> {
         let mut options = Self { pass: pass.to_owned(), ..Self::default() };
@@ -41,10 +60,17 @@ impl PassOptions {
                 };
                 return Err(format!("pass '{pass}' has no option '{key}'; {hint}"));
             };
-            if options.given.iter().any(|(name, _)| *name == def.name) {
-                return Err(format!("option '{key}' of pass '{pass}' is given twice"));
+            let value = value.clone().unwrap_or_else(|| "true".to_owned());
+            match options.given.iter_mut().find(|(name, _)| *name == def.name) {
+                Some((_, list)) if lists.contains(&def.name) => {
+                    list.push(',');
+                    list.push_str(&value);
+                }
+                Some(_) => {
+                    return Err(format!("option '{key}' of pass '{pass}' is given twice"));
+                }
+                None => options.given.push((def.name, value)),
             }
-            options.given.push((def.name, value.clone().unwrap_or_else(|| "true".to_owned())));
         }
         options.defaults =
             declared.iter().filter_map(|def| Some((def.name, def.default?))).collect();
@@ -70,8 +96,43 @@ impl PassOptions {
     /// A value that does not parse.
     pub fn get<T: std::str::FromStr>(&self, name: &str) -> Result<Option<T>, String> {
         let Some(text) = self.text(name) else { return Ok(None) };
-        let parsed = text.parse().map(Some);
-        parsed.map_err(|_| {
+        self.parsed(name, text).map(Some)
+    }
+
+    /// The option as a list: values separated by commas, a comma inside quotes or brackets not counting. Empty if it has
+    /// neither value nor default, or the empty one.
+    ///
+    /// # Errors
+    /// A value that does not parse.
+    pub fn list<T: std::str::FromStr>(&self, name: &str) -> Result<Vec<T>, String> {
+        let text = self.text(name).unwrap_or_default();
+        list_items(text).into_iter().map(|item| self.parsed(name, item)).collect()
+    }
+
+    /// The option as one of some words; `None` if it has neither value nor default.
+    ///
+    /// # Errors
+    /// Another word; the message suggests the nearest.
+    pub fn one_of(
+        &self,
+        name: &str,
+        words: &[&'static str],
+    ) -> Result<Option<&'static str>, String> {
+        let Some(text) = self.text(name) else { return Ok(None) };
+        if let Some(word) = words.iter().find(|word| **word == text) {
+            return Ok(Some(word));
+        }
+        let close = did_you_mean(text, words.iter().copied());
+        let hint = close.map_or(String::new(), |close| format!(" (did you mean '{close}'?)"));
+        Err(format!(
+            "option '{name}' of pass '{}' takes one of {}, not '{text}'{hint}",
+            self.pass,
+            words.join(", ")
+        ))
+    }
+
+    fn parsed<T: std::str::FromStr>(&self, name: &str, text: &str) -> Result<T, String> {
+        text.parse().map_err(|_| {
             let kind = std::any::type_name::<T>();
             let what = match kind {
                 "bool" => "true or false",
@@ -80,5 +141,60 @@ impl PassOptions {
             };
             format!("option '{name}' of pass '{}' takes {what}, not '{text}'", self.pass)
         })
+    }
+}
+
+/// The parts of a text between commas that stand in no quotes and no brackets, without blanks around them.
+fn list_items(text: &str) -> Vec<&str> {
+    let (mut items, mut start, mut depth, mut quote) = (Vec::new(), 0, 0usize, None);
+    for (at, c) in text.char_indices() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (Some(_), _) => {}
+            (None, '\'' | '"') => quote = Some(c),
+            (None, '{' | '[' | '(') => depth += 1,
+            (None, '}' | ']' | ')') => depth = depth.saturating_sub(1),
+            (None, ',') if depth == 0 => {
+                items.push(text[start..at].trim());
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    items.push(text[start..].trim());
+    if items == [""] { Vec::new() } else { items }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{OptionDef, PassOptions, list_items};
+
+    #[test]
+    fn lists_are_cut_at_commas_outside_brackets() {
+        assert_eq!(list_items("1, 2,3"), ["1", "2", "3"]);
+        assert_eq!(list_items("f{a=1,2},'x,y'"), ["f{a=1,2}", "'x,y'"]);
+        assert!(list_items(" ").is_empty());
+    }
+
+    #[test]
+    fn values_are_read_as_what_is_asked_for() {
+        let declared = [
+            OptionDef { name: "sizes", summary: "", default: None },
+            OptionDef { name: "mode", summary: "", default: Some("greedy") },
+        ];
+        let given = |pairs: &[(&str, &str)]| {
+            let pairs: Vec<_> =
+                pairs.iter().map(|(k, v)| ((*k).to_owned(), Some((*v).to_owned()))).collect();
+            PassOptions::checked("p", &declared, &["sizes"], &pairs)
+        };
+        let options = given(&[("sizes", "1,2"), ("sizes", "3")]).expect("a list");
+        assert_eq!(options.list::<u32>("sizes"), Ok(vec![1, 2, 3]));
+        assert_eq!(options.one_of("mode", &["greedy", "exact"]), Ok(Some("greedy")));
+        let options = given(&[("mode", "exakt"), ("sizes", "1,x")]).expect("known options");
+        let error = options.one_of("mode", &["greedy", "exact"]).expect_err("a slip");
+        assert!(error.ends_with("not 'exakt' (did you mean 'exact'?)"), "{error}");
+        assert!(options.list::<u32>("sizes").expect_err("x").contains("not 'x'"));
+        let twice = given(&[("mode", "greedy"), ("mode", "exact")]).expect_err("no list");
+        assert_eq!(twice, "option 'mode' of pass 'p' is given twice");
     }
 }

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-use piper_ir::pass::{PassRegistry, RunOptions};
+use piper_ir::pass::{IrPrinting, PassRegistry, RunOptions};
 use piper_ir::text::{PrintOptions, parse_module, print_module};
 use piper_ir::verify::verify;
 use piper_ir::{Context, Diagnostic, Dialect, Reporter, Severity, SourceFile, Sources};
@@ -157,13 +157,17 @@ impl Tool {
         };
         let options = RunOptions {
             verify_each: flags.verify_each,
-            print_before_all: flags.mlir_print_ir_before_all,
-            print_after_all: flags.mlir_print_ir_after_all,
-            print_after_change: flags.mlir_print_ir_after_change,
-            print_before: flags.mlir_print_ir_before.clone(),
-            print_after: flags.mlir_print_ir_after.clone(),
-            print_module_scope: flags.mlir_print_ir_module_scope,
-            print,
+            printing: IrPrinting {
+                before_all: flags.mlir_print_ir_before_all,
+                after_all: flags.mlir_print_ir_after_all,
+                only_changes: flags.mlir_print_ir_after_change,
+                before: flags.mlir_print_ir_before.clone(),
+                after: flags.mlir_print_ir_after.clone(),
+                module_scope: flags.mlir_print_ir_module_scope,
+                print,
+                ..IrPrinting::default()
+            },
+            ..RunOptions::default()
         };
         let source = SourceFile::new(name, text);
         let (mut reporter, mut trace) = (Reporter::new(ctx), Trace::default());
@@ -190,10 +194,10 @@ impl Tool {
             }
         }
         if flags.mlir_timing {
-            stderr += &stages::timing_table(&trace.timings);
+            stderr += &stages::timing_table(&trace.records);
         }
         if flags.mlir_pass_statistics {
-            stderr += &stages::statistics_table(&trace.timings);
+            stderr += &stages::statistics_table(&trace.records);
         }
         let mut failed = result.is_none() || reporter.error_count() > 0;
         let mut diagnostics = reporter.take();

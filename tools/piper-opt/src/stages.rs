@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use piper_ir::pass::{
-    Instrumentation, Pass, PassManager, PassRegistry, PassResult, RunOptions, TimingEntry,
+    Instrumentation, IrDump, PassManager, PassRecord, PassRegistry, PassResult, RunOptions,
 };
-use piper_ir::{Module, Op, Reporter};
+use piper_ir::{Module, Reporter};
 use piper_passes::pipeline_text::{PassRequest, pass_manager, single_pass};
 use piper_passes::registry::implied_pipeline;
 
@@ -25,23 +25,23 @@ pub(crate) struct Trace {
     pub(crate) printed: String,
     /// For each pass that was asked for and needed others first: its name and theirs.
     pub(crate) implied: Vec<(String, Vec<&'static str>)>,
-    /// The pass that is running.
+    /// The pass that panicked.
     pub(crate) running: Option<String>,
     /// Times and statistics, in order.
-    pub(crate) timings: Vec<TimingEntry>,
+    pub(crate) records: Vec<PassRecord>,
 }
 
 impl Instrumentation for Trace {
-    fn before_pass(&mut self, pass: &dyn Pass, _module: &Module, _op: Op) {
-        self.running = Some(pass.name().to_owned());
+    fn needs_order(&self) -> bool {
+        false
     }
 
-    fn after_pass(&mut self, _pass: &dyn Pass, _module: &Module, _op: Op, _result: PassResult) {
-        self.running = None;
+    fn pass_panicked(&mut self, pass: &str, _op: &str) {
+        self.running = Some(pass.to_owned());
     }
 
-    fn print(&mut self, text: &str) {
-        self.printed.push_str(text);
+    fn print(&mut self, dump: &IrDump<'_>) {
+        let _ = write!(self.printed, "// -----// {} //----- //\n{}\n", dump.title, dump.text);
     }
 }
 
@@ -61,7 +61,7 @@ pub(crate) fn run(
         match manager {
             Ok(mut manager) => {
                 let result = manager.run(module, reporter, options, trace);
-                trace.timings.extend(manager.timings());
+                trace.records.extend_from_slice(manager.records());
                 result
             }
             Err(message) => {
@@ -98,31 +98,40 @@ pub(crate) fn run(
 }
 
 /// `--mlir-timing`
-pub(crate) fn timing_table(timings: &[TimingEntry]) -> String {
-    let total: f64 = timings.iter().map(|entry| entry.time.as_secs_f64()).sum();
+pub(crate) fn timing_table(records: &[PassRecord]) -> String {
+    let total: f64 = records.iter().map(|record| record.wall.as_secs_f64()).sum();
     let mut out = format!("// pass execution timing, {:.4} s in all\n", total);
-    for entry in timings {
-        let seconds = entry.time.as_secs_f64();
+    let mut line = |record: &PassRecord, depth: usize| {
+        let seconds = record.wall.as_secs_f64();
         let share = if total > 0.0 { seconds / total * 100.0 } else { 0.0 };
-        let indent = entry.depth * 2;
-        let (runs, s) = (entry.runs, if entry.runs == 1 { "" } else { "s" });
+        let indent = depth * 2;
+        let (runs, s) = (record.runs, if record.runs == 1 { "" } else { "s" });
         let _ = writeln!(
             out,
             "//   {seconds:8.4} s {share:5.1}%  {:indent$}{} ({runs} run{s})",
-            "", entry.pass
+            "", record.name
         );
-    }
+    };
+    each(records, 0, &mut line);
     out
 }
 
 /// `--mlir-pass-statistics`
-pub(crate) fn statistics_table(timings: &[TimingEntry]) -> String {
+pub(crate) fn statistics_table(records: &[PassRecord]) -> String {
     let mut out = "// pass statistics\n".to_owned();
-    for entry in timings {
-        let _ = writeln!(out, "//   {:indent$}{}", "", entry.pass, indent = entry.depth * 2);
-        for (name, count) in &entry.statistics {
+    let mut line = |record: &PassRecord, depth: usize| {
+        let _ = writeln!(out, "//   {:indent$}{}", "", record.name, indent = depth * 2);
+        for (name, count) in &record.statistics {
             let _ = writeln!(out, "//     {count:>8} {name}");
         }
-    }
+    };
+    each(records, 0, &mut line);
     out
+}
+
+fn each(records: &[PassRecord], depth: usize, tell: &mut impl FnMut(&PassRecord, usize)) {
+    for record in records {
+        tell(record, depth);
+        each(&record.children, depth + 1, tell);
+    }
 }

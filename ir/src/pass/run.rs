@@ -1,0 +1,269 @@
+//! Running a pipeline: passes on an anchor, nested pipelines on the operations inside it.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use super::analysis::Preserved;
+use super::manager::{ANY, Element, Entry};
+use super::{
+    AnalysisCache, AnalysisRecord, Instrumentation, PassContext, PassFailed, PassManager,
+    PassRecord, PassResult, RunOptions, Step, parallel,
+};
+use crate::verify::verify_op;
+use crate::{Module, Op, Reporter, Trait};
+
+/// Who is told what happens; shared by the threads of a run.
+pub(super) type Hooks<'i> = Mutex<&'i mut (dyn Instrumentation + 'i)>;
+
+/// Why a run ends early.
+pub(super) enum Stop {
+    Failed,
+    /// A pass panicked: with what, which pass, and on which operation in words.
+    Panicked {
+        payload: Box<dyn Any + Send>,
+        pass: String,
+        op: String,
+    },
+}
+
+/// A run, or one thread's part of it.
+pub(super) struct Run<'r, 'c, 'i> {
+    pub(super) module: &'r mut Module,
+    pub(super) reporter: &'r mut Reporter<'c>,
+    pub(super) options: &'r RunOptions,
+    pub(super) hooks: &'r Hooks<'i>,
+    /// The operations that pipelines now run on, and those that wait: they are renumbered when operations move.
+    pub(super) live: Vec<Op>,
+    /// Whether pipelines on several operations may run on several threads.
+    pub(super) may_split: bool,
+}
+
+impl<'i> Run<'_, '_, 'i> {
+    /// Runs the elements on operation number `at` of the live ones, and says what they all preserve.
+    pub(super) fn elements(
+        &mut self,
+        elements: &[Element],
+        records: &mut [PassRecord],
+        at: usize,
+        analyses: &mut AnalysisCache,
+    ) -> Result<Preserved, Stop> {
+        let mut preserved = Preserved::everything();
+        let mut i = 0;
+        while let Some(element) = elements.get(i) {
+            let kept = match element {
+                Element::Pass(entry) => {
+                    i += 1;
+                    self.pass(entry, &mut records[i - 1], at, analyses)?
+                }
+                Element::Nested(first) => {
+                    // Neighbours on the same operations run on each before the next: it is still in the caches then.
+                    let more = elements[i..].iter().take_while(|other| {
+                        matches!(other, Element::Nested(other) if other.anchor() == first.anchor())
+                    });
+                    let end = i + more.count();
+                    let kept = self.nested(&elements[i..end], &mut records[i..end], at)?;
+                    analyses.invalidate(&kept);
+                    i = end;
+                    kept
+                }
+            };
+            preserved = preserved.and(kept);
+        }
+        Ok(preserved)
+    }
+
+    fn pass(
+        &mut self,
+        entry: &Entry,
+        record: &mut PassRecord,
+        at: usize,
+        analyses: &mut AnalysisCache,
+    ) -> Result<Preserved, Stop> {
+        let (pass, op, options) = (&*entry.pass, self.live[at], self.options);
+        let (name, printing) = (pass.name(), &options.printing);
+        if printing.before(name) {
+            self.print("Before", name, "", op);
+        }
+        let before = printing.compares(name).then(|| printing.text(self.module, op));
+        self.hook(|hooks, module| hooks.before_pass(Step(entry), module, op));
+        let errors = self.reporter.error_count();
+        let start = Instant::now();
+        let mut cx = PassContext {
+            module: &mut *self.module,
+            op,
+            reporter: &mut *self.reporter,
+            pass: name,
+            statistics: std::mem::take(&mut record.statistics),
+            analyses: &mut *analyses,
+            preserved: Preserved::default(),
+            remarks: &options.remarks,
+        };
+        // The module may be left half changed; the panic goes on, and the module with it.
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            pass.run(&mut cx).and_then(|()| cx.fail_if_errors_since(errors))
+        }));
+        let preserved = std::mem::take(&mut cx.preserved);
+        record.statistics = std::mem::take(&mut cx.statistics);
+        let result = match outcome {
+            Ok(result) => result,
+            Err(payload) => {
+                let op = described(self.module, op);
+                return Err(Stop::Panicked { payload, pass: name.to_owned(), op });
+            }
+        };
+        let elapsed = start.elapsed();
+        record.wall += elapsed;
+        record.busy += elapsed;
+        record.runs += 1;
+        let preserved = if pass.only_reads() { Preserved::everything() } else { preserved };
+        for made in analyses.take_computed() {
+            self.hook(|hooks, module| hooks.after_analysis(made.name, module, op));
+            AnalysisRecord::add(&mut record.analyses, made.name, made.busy, made.runs);
+        }
+        analyses.invalidate(&preserved);
+        self.hook(|hooks, module| hooks.after_pass(Step(entry), module, op, result));
+        let changed = match before {
+            Some(before) if result.is_ok() => Some(before != printing.text(self.module, op)),
+            _ => None,
+        };
+        if printing.after(name, result.is_err(), changed) {
+            let outcome = if result.is_err() { " Failed" } else { "" };
+            self.print("After", name, outcome, op);
+        }
+        result.map_err(|PassFailed| Stop::Failed)?;
+        if options.verify_each && !preserved.all {
+            let start = Instant::now();
+            let verified = verify_op(self.module, op, self.reporter);
+            record.verifying += start.elapsed();
+            if !verified {
+                let loc = self.module.op_loc(op);
+                self.reporter
+                    .remark(loc, format!("the errors above are in what pass '{name}' made"));
+                self.hook(|hooks, module| hooks.after_verifier_failed(Step(entry), module, op));
+                return Err(Stop::Failed);
+            }
+        }
+        Ok(preserved)
+    }
+
+    /// Runs nested pipelines with one anchor on the operations directly inside a live one.
+    fn nested(
+        &mut self,
+        elements: &[Element],
+        records: &mut [PassRecord],
+        at: usize,
+    ) -> Result<Preserved, Stop> {
+        let pipelines: Vec<&PassManager> = nested_pipelines(elements).collect();
+        let matching = self.matching(&pipelines, self.live[at])?;
+        if self.may_split
+            && let Some(groups) = parallel::groups(self.module, &matching, self.options)
+            && let Some(done) = self.parallel(elements, records, groups)
+        {
+            return done;
+        }
+        let first = self.live.len();
+        self.live.extend(matching);
+        let mut preserved = Preserved::everything();
+        for waiting in first..self.live.len() {
+            preserved = preserved.and(self.anchored(elements, records, waiting)?);
+        }
+        self.live.truncate(first);
+        Ok(preserved)
+    }
+
+    /// Runs pipelines, one after the other, on one of the operations they are for.
+    pub(super) fn anchored(
+        &mut self,
+        elements: &[Element],
+        records: &mut [PassRecord],
+        at: usize,
+    ) -> Result<Preserved, Stop> {
+        let mut analyses = AnalysisCache::default();
+        let mut preserved = Preserved::everything();
+        for (nested, record) in nested_pipelines(elements).zip(records) {
+            self.before_pipeline(nested.anchor(), self.live[at]);
+            let start = Instant::now();
+            let result = self.elements(&nested.elements, &mut record.children, at, &mut analyses);
+            record.wall += start.elapsed();
+            record.busy += start.elapsed();
+            record.runs += 1;
+            let told = if result.is_ok() { Ok(()) } else { Err(PassFailed) };
+            self.after_pipeline(nested.anchor(), self.live[at], told);
+            preserved = preserved.and(result?);
+        }
+        Ok(preserved)
+    }
+
+    /// The operations directly inside `op` that the pipelines, which have one anchor, run on.
+    fn matching(&mut self, pipelines: &[&PassManager], op: Op) -> Result<Vec<Op>, Stop> {
+        let Some(anchor) = pipelines.first().map(|pipeline| pipeline.anchor()) else {
+            return Ok(Vec::new());
+        };
+        let module = &*self.module;
+        let inner = module.regions(op).iter().flat_map(|r| module.blocks(*r));
+        let inner = inner.flat_map(|block| module.ops(block));
+        if anchor == ANY {
+            let fits = |op: &Op| {
+                module.has_trait(*op, Trait::IsolatedFromAbove)
+                    && pipelines.iter().all(|pipeline| pipeline.accepts(module.name_text(*op)))
+            };
+            return Ok(inner.filter(fits).collect());
+        }
+        let found: Vec<Op> = inner.filter(|inner| module.name_text(*inner) == anchor).collect();
+        let has_passes = pipelines
+            .iter()
+            .any(|pipeline| pipeline.elements.iter().any(|e| matches!(e, Element::Pass(_))));
+        // All have one name, so the first speaks for all.
+        if let (Some(&first), true) = (found.first(), has_passes)
+            && !module.has_trait(first, Trait::IsolatedFromAbove)
+        {
+            let message = match module.def(first) {
+                None => format!("a pass cannot run on the unregistered operation '{anchor}'"),
+                Some(_) => format!(
+                    "a pass cannot run on '{anchor}', which is not isolated: what it uses from outside could change"
+                ),
+            };
+            self.reporter.error(module.op_loc(first), message);
+            return Err(Stop::Failed);
+        }
+        Ok(found)
+    }
+
+    fn print(&self, when: &str, pass: &str, outcome: &str, op: Op) {
+        if let Some(dump) = self.options.printing.dump(when, pass, outcome, self.module, op) {
+            self.hooks().print(&dump);
+        }
+    }
+
+    fn hooks(&self) -> MutexGuard<'_, &'i mut (dyn Instrumentation + 'i)> {
+        // A hook that panicked has its own message; the others may still be told.
+        self.hooks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn hook(&self, tell: impl FnOnce(&mut dyn Instrumentation, &Module)) {
+        tell(&mut **self.hooks(), self.module);
+    }
+
+    pub(super) fn before_pipeline(&self, anchor: &str, op: Op) {
+        self.hook(|hooks, module| hooks.before_pipeline(anchor, module, op));
+    }
+
+    pub(super) fn after_pipeline(&self, anchor: &str, op: Op, result: PassResult) {
+        self.hook(|hooks, module| hooks.after_pipeline(anchor, module, op, result));
+    }
+}
+
+fn nested_pipelines(elements: &[Element]) -> impl Iterator<Item = &PassManager> {
+    elements.iter().filter_map(|element| match element {
+        Element::Nested(nested) => Some(nested),
+        Element::Pass(_) => None,
+    })
+}
+
+/// `'func.func' @f`
+fn described(module: &Module, op: Op) -> String {
+    let symbol = module.symbol_name(op).map_or(String::new(), |name| format!(" @{name}"));
+    format!("'{}'{symbol}", module.name_text(op))
+}
