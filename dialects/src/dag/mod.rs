@@ -14,6 +14,23 @@ pub use verify::collective_axes;
 
 use piper_ir::Dialect;
 
+/// What stands around the examples in the documentation of the operations.
+const SETTING: &str = r#"!weight = !dag.dist<tensor<4xf32>, @cluster on {pp = 0}>
+!part = !dag.dist<tensor<4xf32>, @cluster on {pp = 0}, partial = {"dp"}>
+!number = !dag.dist<tensor<f64>, @cluster on {pp = 0}>
+strategy.mesh @cluster <["pp" = 2, "dp" = 2]>
+strategy.group @ends on @cluster [{pp = 0}, {pp = 1}]
+func.func private @model()
+func.func private @stage(tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+dag.graph @step of @model on @cluster microbatches 2 {
+  %x = dag.input "x" : !dag.dist<tensor<8x4xf32>, @cluster on {mb = 0, pp = 0}, [{"dp", "mb"}, {}]>
+  %w = dag.parameter "w" {init = #nn.init<zeros>} : !weight
+  %m = dag.state "w.momentum" {init = 0.0} : !weight
+  %grad = dag.input "grad" : !part
+  ...
+}
+"#;
+
 /// The dialect.
 pub fn dialect() -> Dialect {
     Dialect {
@@ -21,6 +38,7 @@ pub fn dialect() -> Dialect {
         doc: "The global training step: compute chunks, transfers and collectives over distributed values.",
         ops: op_defs(),
         types: vec![dist::definition()],
+        setting: SETTING,
         ..Dialect::default()
     }
 }

@@ -14,6 +14,18 @@ dialect_ops! {
     ///
     /// One node is one compute chunk, transfer or collective, SPMD over a slice of the mesh. Data edges are SSA operands;
     /// the schedule is kept apart, in `dag.order`. `microbatches` is the size of the time axis `mb`.
+    ///
+    /// ```mlir module
+    /// strategy.mesh @cluster <["dp" = 2]>
+    /// func.func private @model()
+    /// func.func private @forward(tensor<4x4xf32>) -> tensor<f32>
+    /// dag.graph @step of @model on @cluster microbatches 1 {
+    ///   %x = dag.input "x" : !dag.dist<tensor<8x4xf32>, @cluster on {mb = 0}, [{"dp", "mb"}, {}]>
+    ///   %part = dag.compute @forward(%x) F {MB = 0, PP = 0} node "f0" -> !dag.dist<tensor<f32>, @cluster, partial = {"dp", mb[0:1]}>
+    ///   %loss = dag.all_reduce %part over ["dp"] -> !dag.dist<tensor<f32>, @cluster, partial = {mb[0:1]}>
+    ///   dag.output "loss" %loss : !dag.dist<tensor<f32>, @cluster, partial = {mb[0:1]}>
+    /// }
+    /// ```
     Graph = "dag.graph" {
         attrs: {
             sym_name: one(A::Str),
@@ -28,6 +40,10 @@ dialect_ops! {
     }
 
     /// A tensor of data that the step is given, or its slice of one microbatch on one slice of the mesh.
+    ///
+    /// ```mlir
+    /// %batch = dag.input "x" : !dag.dist<tensor<8x4xf32>, @cluster on {mb = 1, pp = 0}, [{"dp", "mb"}, {}]>
+    /// ```
     Input = "dag.input" {
         results: { value: one(DIST) },
         attrs: { name: one(A::Str) },
@@ -36,6 +52,10 @@ dialect_ops! {
     }
 
     /// A parameter as it is at the beginning of the step. `init` is its initialiser.
+    ///
+    /// ```mlir
+    /// %b = dag.parameter "b" {init = #nn.init<normal<0.0, 0.02>>} : !dag.dist<tensor<4xf32>, @cluster on {pp = 1}>
+    /// ```
     Parameter = "dag.parameter" {
         results: { value: one(DIST) },
         attrs: { name: one(A::Str), init: one(A::Any) },
@@ -47,6 +67,10 @@ dialect_ops! {
     ///
     /// `init` is a number it is filled with, or the names of the parameters it is a flat copy of (`bucket`: names with the
     /// offsets of their first elements, in elements).
+    ///
+    /// ```mlir
+    /// %v = dag.state "w.second_moment" {init = 0.0} : !weight
+    /// ```
     State = "dag.state" {
         results: { value: one(DIST) },
         attrs: { name: one(A::Str), init: one(A::Any) },
@@ -58,6 +82,10 @@ dialect_ops! {
     ///
     /// `node` is its name in orders and messages, `kind` its pass (`F`, `B`, `BI` or `BW`), `tags` those of its operations and,
     /// once split, `MB`.
+    ///
+    /// ```mlir
+    /// %y = dag.compute @stage(%x, %w) F {MB = 0, PP = 0} node "f0.0" -> !dag.dist<tensor<8x4xf32>, @cluster on {mb = 0, pp = 0}, [{"dp", "mb"}, {}]>
+    /// ```
     Compute = "dag.compute" {
         operands: { inputs: many(DIST) },
         results: { outputs: many(DIST) },
@@ -72,6 +100,10 @@ dialect_ops! {
     }
 
     /// Moves a value to another slice of the mesh.
+    ///
+    /// ```mlir
+    /// %there = dag.transfer %x -> !dag.dist<tensor<8x4xf32>, @cluster on {mb = 0, pp = 1}, [{"dp", "mb"}, {}]>
+    /// ```
     Transfer = "dag.transfer" {
         operands: { value: one(DIST) },
         results: { moved: one(DIST) },
@@ -82,6 +114,12 @@ dialect_ops! {
     /// Adds partial sums of one tensor that hold different contributions, which are united.
     ///
     /// The mesh axes they are partial over are equal; a contribution that is in both is an error.
+    ///
+    /// ```mlir
+    /// %g0 = dag.input "g0" : !dag.dist<tensor<4xf32>, @cluster on {pp = 0}, partial = {"dp", mb[0:1]}>
+    /// %g1 = dag.input "g1" : !dag.dist<tensor<4xf32>, @cluster on {pp = 0}, partial = {"dp", mb[1:2]}>
+    /// %both = dag.add %g0, %g1 -> !part
+    /// ```
     Add = "dag.add" {
         operands: { a: one(DIST), b: one(DIST) },
         results: { sum: one(DIST) },
@@ -92,6 +130,12 @@ dialect_ops! {
     /// Takes one value on each slice of a group together: a value on the group, partial over it.
     ///
     /// The values hold the same contributions (of different data) or different ones, which are united.
+    ///
+    /// ```mlir
+    /// %g0 = dag.input "g0" : !dag.dist<tensor<4xf32>, @cluster on {pp = 0}, partial = {"dp", mb[0:1]}>
+    /// %g1 = dag.input "g1" : !dag.dist<tensor<4xf32>, @cluster on {pp = 1}, partial = {"dp", mb[1:2]}>
+    /// %both = dag.join %g0, %g1 -> !dag.dist<tensor<4xf32>, @cluster on @ends, partial = {"dp", "ends"}>
+    /// ```
     Join = "dag.join" {
         operands: { values: many(DIST) },
         results: { joined: one(DIST) },
@@ -100,6 +144,11 @@ dialect_ops! {
     }
 
     /// A group's value as it is on one of its slices, or on a group of some of them. The value must not be partial over the group.
+    ///
+    /// ```mlir
+    /// %tied = dag.input "tied" : !dag.dist<tensor<4xf32>, @cluster on @ends>
+    /// %here = dag.project %tied -> !dag.dist<tensor<4xf32>, @cluster on {pp = 1}>
+    /// ```
     Project = "dag.project" {
         operands: { value: one(DIST) },
         results: { here: one(DIST) },
@@ -108,6 +157,10 @@ dialect_ops! {
     }
 
     /// Sums a partial value over axes; every device gets the sum.
+    ///
+    /// ```mlir
+    /// %sum = dag.all_reduce %grad over ["dp"] -> !weight
+    /// ```
     AllReduce = "dag.all_reduce" {
         operands: { value: one(DIST) },
         results: { sum: one(DIST) },
@@ -117,6 +170,10 @@ dialect_ops! {
     }
 
     /// Sums a partial value over axes; every device gets its shard of dimension 0.
+    ///
+    /// ```mlir
+    /// %mine = dag.reduce_scatter %grad over ["dp"] -> !dag.dist<tensor<4xf32>, @cluster on {pp = 0}, [{"dp"}]>
+    /// ```
     ReduceScatter = "dag.reduce_scatter" {
         operands: { value: one(DIST) },
         results: { shard: one(DIST) },
@@ -126,6 +183,11 @@ dialect_ops! {
     }
 
     /// Puts the shards of dimension 0 together; every device gets the whole.
+    ///
+    /// ```mlir
+    /// %mine = dag.reduce_scatter %grad over ["dp"] -> !dag.dist<tensor<4xf32>, @cluster on {pp = 0}, [{"dp"}]>
+    /// %whole = dag.all_gather %mine over ["dp"] -> !weight
+    /// ```
     AllGather = "dag.all_gather" {
         operands: { shard: one(DIST) },
         results: { value: one(DIST) },
@@ -137,6 +199,10 @@ dialect_ops! {
     /// Lays tensors out one after the other in a flat tensor, padded with zeros.
     ///
     /// `offsets` are those of their first elements.
+    ///
+    /// ```mlir
+    /// %flat = dag.pack %w, %m at array<i64: 0, 4> -> !dag.dist<tensor<10xf32>, @cluster on {pp = 0}>
+    /// ```
     Pack = "dag.pack" {
         operands: { values: many(DIST) },
         results: { flat: one(DIST) },
@@ -146,6 +212,11 @@ dialect_ops! {
     }
 
     /// The tensors laid out in a flat tensor.
+    ///
+    /// ```mlir
+    /// %flat = dag.pack %w, %m at array<i64: 0, 4> -> !dag.dist<tensor<10xf32>, @cluster on {pp = 0}>
+    /// %parts:2 = dag.unpack %flat at array<i64: 0, 4> -> (!weight, !weight)
+    /// ```
     Unpack = "dag.unpack" {
         operands: { flat: one(DIST) },
         results: { values: many(DIST) },
@@ -157,6 +228,11 @@ dialect_ops! {
     /// The complete gradient of a parameter (or of a flat bucket of them).
     ///
     /// What optimizers read, and what is compared between strategies: it verifies only if nothing is missing from it.
+    ///
+    /// ```mlir
+    /// %sum = dag.all_reduce %grad over ["dp"] -> !weight
+    /// %complete = dag.gradient "w" %sum -> !weight
+    /// ```
     Gradient = "dag.gradient" {
         operands: { value: one(DIST) },
         results: { complete: one(DIST) },
@@ -168,6 +244,10 @@ dialect_ops! {
     /// The sum of the squares of all elements of its operands, as one `f64` (a rank-0 tensor).
     ///
     /// Partial over the axes that shard the operands.
+    ///
+    /// ```mlir
+    /// %squares = dag.sum_squares %w, %m -> !number
+    /// ```
     SumSquares = "dag.sum_squares" {
         operands: { values: many(DIST) },
         results: { sum: one(DIST) },
@@ -176,6 +256,12 @@ dialect_ops! {
     }
 
     /// The sum of complete numbers (rank-0 tensors).
+    ///
+    /// ```mlir
+    /// %a = dag.sum_squares %w -> !number
+    /// %b = dag.sum_squares %m -> !number
+    /// %all = dag.sum %a, %b -> !number
+    /// ```
     Sum = "dag.sum" {
         operands: { values: many(DIST) },
         results: { sum: one(DIST) },
@@ -184,6 +270,11 @@ dialect_ops! {
     }
 
     /// The factor that limits the global gradient norm: `min(1, max_norm / (sqrt(sum) + 1e-6))`.
+    ///
+    /// ```mlir
+    /// %squares = dag.sum_squares %w -> !number
+    /// %scale = dag.clip_scale %squares max 1.0 -> !number
+    /// ```
     ClipScale = "dag.clip_scale" {
         operands: { sum: one(DIST) },
         results: { scale: one(DIST) },
@@ -196,6 +287,12 @@ dialect_ops! {
     /// Operands: parameter, gradient, then the rule's state (`sgd`: none, or the momentum; `adamw`: first and second moment), then
     /// the clipping factor if there is one (`clipped`). Results: new parameter, new state. `hyper` holds the rule's numbers,
     /// `lr` the learning rate, a number or a schedule.
+    ///
+    /// ```mlir
+    /// %sum = dag.all_reduce %grad over ["dp"] -> !weight
+    /// %complete = dag.gradient "w" %sum -> !weight
+    /// %new:2 = dag.update sgd(%w, %complete, %m) lr = 0.1 {momentum = 0.9} -> (!weight, !weight)
+    /// ```
     Update = "dag.update" {
         operands: { inputs: many(DIST) },
         results: { outputs: many(DIST) },
@@ -205,6 +302,13 @@ dialect_ops! {
     }
 
     /// Makes a value the state's content from the next step on. Comes after every reader of the old content.
+    ///
+    /// ```mlir
+    /// %sum = dag.all_reduce %grad over ["dp"] -> !weight
+    /// %complete = dag.gradient "w" %sum -> !weight
+    /// %new:2 = dag.update sgd(%w, %complete, %m) lr = 0.1 {momentum = 0.9} -> (!weight, !weight)
+    /// dag.commit %w, %new#0 : !weight
+    /// ```
     Commit = "dag.commit" {
         operands: { state: one(DIST), value: one(DIST) },
         format: "$state `,` $value attr-dict (`:` type($state)^)?",
@@ -212,6 +316,12 @@ dialect_ops! {
     }
 
     /// A number the step reports: the sum of its operands, which hold each contribution once.
+    ///
+    /// ```mlir
+    /// %l0 = dag.input "l0" : !dag.dist<tensor<f32>, @cluster on {pp = 1}, partial = {mb[0:1]}>
+    /// %l1 = dag.input "l1" : !dag.dist<tensor<f32>, @cluster on {pp = 1}, partial = {mb[1:2]}>
+    /// dag.output "loss" %l0, %l1 : !dag.dist<tensor<f32>, @cluster on {pp = 1}, partial = {mb[0:1]}>, !dag.dist<tensor<f32>, @cluster on {pp = 1}, partial = {mb[1:2]}>
+    /// ```
     Output = "dag.output" {
         operands: { parts: many(DIST) },
         attrs: { name: one(A::Str) },
@@ -222,6 +332,12 @@ dialect_ops! {
     /// The order of compute nodes on a slice of the mesh: a list of slots, each a list of node names.
     ///
     /// Slots run one after the other. The members of a slot may overlap; until a pass linearises them they run in the order given.
+    ///
+    /// ```mlir
+    /// %y = dag.compute @stage(%x, %w) F {MB = 0, PP = 0} node "f0.0" -> !dag.dist<tensor<8x4xf32>, @cluster on {mb = 0, pp = 0}, [{"dp", "mb"}, {}]>
+    /// %z = dag.compute @stage(%y, %w) F {MB = 0, PP = 1} node "f1.0" -> !dag.dist<tensor<8x4xf32>, @cluster on {mb = 0, pp = 0}, [{"dp", "mb"}, {}]>
+    /// dag.order on {pp = 0} [[@f0.0], [@f1.0]]
+    /// ```
     Order = "dag.order" {
         attrs: { slice: one(A::Dict), slots: one(A::Array) },
         format: "`on` $slice $slots attr-dict",

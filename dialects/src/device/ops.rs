@@ -24,6 +24,19 @@ dialect_ops! {
     /// A compiled step: programs for all devices of a mesh and the declarations they share.
     ///
     /// `graph` is the `dag.graph` it was made from, if it is still there.
+    ///
+    /// ```mlir module
+    /// strategy.mesh @cluster <["dp" = 2]>
+    /// device.plan "step" on @cluster {
+    ///   device.comm @all members [{dp = 0}, {dp = 1}]
+    ///   device.output "loss"
+    ///   device.program @everyone for {} streams ["compute"] {
+    ///     %l = device.buffer "l" : memref<1xf32>
+    ///     device.fill %l with 0.5 on "compute"
+    ///     device.store_output %l to "loss" part 0 strides {dp = 1} on "compute"
+    ///   }
+    /// }
+    /// ```
     Plan = "device.plan" {
         attrs: { name: one(A::Str), mesh: one(A::Symbol), graph: optional(A::Symbol) },
         regions: { body: one },
@@ -35,6 +48,14 @@ dialect_ops! {
     /// A communicator: the group of a device, in order, each member as coordinates that replace the device's own.
     ///
     /// `device.comm @dp members [{dp = 0}, {dp = 1}]`. Without members it carries point-to-point transfers only.
+    ///
+    /// ```mlir module
+    /// strategy.mesh @cluster <["pp" = 2, "dp" = 2]>
+    /// device.plan "step" on @cluster {
+    ///   device.comm @dp members [{dp = 0}, {dp = 1}]
+    ///   device.comm @p2p members []
+    /// }
+    /// ```
     Comm = "device.comm" {
         attrs: { sym_name: one(A::Str), members: one(A::Array) },
         traits: [Symbol],
@@ -42,24 +63,54 @@ dialect_ops! {
     }
 
     /// A tensor that the data source supplies each step, in its global shape; dimension 0 is the batch.
+    ///
+    /// ```mlir module
+    /// strategy.mesh @cluster <["pp" = 2, "dp" = 2]>
+    /// device.plan "step" on @cluster {
+    ///   device.input "tokens" : tensor<8x64xi32>
+    /// }
+    /// ```
     Input = "device.input" {
         attrs: { name: one(A::Str), tensor: one(A::Type) },
         format: "$name `:` $tensor attr-dict",
     }
 
     /// Something a step reports: a number (the sum of its parts), or with a type a logical tensor put together from its homes.
+    ///
+    /// ```mlir module
+    /// strategy.mesh @cluster <["pp" = 2, "dp" = 2]>
+    /// device.plan "step" on @cluster {
+    ///   device.output "loss"
+    ///   device.output "grad.w" : tensor<4x4xf32>
+    /// }
+    /// ```
     Output = "device.output" {
         attrs: { name: one(A::Str), tensor: optional(A::Type) },
         format: "$name (`:` $tensor^)? attr-dict",
     }
 
     /// A logical tensor that persists between steps, with its initial values (`#nn.init<...>` or a number).
+    ///
+    /// ```mlir module
+    /// strategy.mesh @cluster <["pp" = 2, "dp" = 2]>
+    /// device.plan "step" on @cluster {
+    ///   device.state "w" : tensor<4x4xf32> init #nn.init<normal<0.0, 0.02>>
+    ///   device.state "w.momentum" : tensor<4x4xf32> init 0.0
+    /// }
+    /// ```
     State = "device.state" {
         attrs: { name: one(A::Str), tensor: one(A::Type), init: one(A::Any) },
         format: "$name `:` $tensor `init` $init attr-dict",
     }
 
     /// A number that is computed anew each step: `"step"` (counted from 1), a constant, or a learning-rate schedule.
+    ///
+    /// ```mlir module
+    /// strategy.mesh @cluster <["pp" = 2, "dp" = 2]>
+    /// device.plan "step" on @cluster {
+    ///   device.scalar "step" is "step"
+    /// }
+    /// ```
     Scalar = "device.scalar" {
         attrs: { name: one(A::Str), source: one(A::Any) },
         format: "$name `is` $source attr-dict",
@@ -69,6 +120,13 @@ dialect_ops! {
     ///
     /// `device.kernel @adamw_128xf32 adamw {beta1 = 0.9, ...} : (memref<128xf32>, ...) -> ()`. The signature has what it reads,
     /// then what it updates, and as results what it writes.
+    ///
+    /// ```mlir module
+    /// strategy.mesh @cluster <["pp" = 2, "dp" = 2]>
+    /// device.plan "step" on @cluster {
+    ///   device.kernel @add accumulate {} : (memref<8xf32>, memref<8xf32>) -> ()
+    /// }
+    /// ```
     Kernel = "device.kernel" {
         attrs: { sym_name: one(A::Str), kernel: one(A::Enum(kernels::NAMES)), hyper: one(A::Dict), signature: one(A::Type) },
         traits: [Symbol],
@@ -77,6 +135,16 @@ dialect_ops! {
     }
 
     /// What the devices of a slice run. Axes not named are free: all devices along them run the same program.
+    ///
+    /// ```mlir module
+    /// strategy.mesh @cluster <["pp" = 2, "dp" = 2]>
+    /// device.plan "step" on @cluster {
+    ///   device.program @last for {pp = 1} streams ["compute", "comm"] arena 32 {
+    ///     %x = device.buffer "x" : memref<8xf32> at 0
+    ///     device.fill %x with 0.0 on "compute"
+    ///   }
+    /// }
+    /// ```
     Program = "device.program" {
         attrs: { sym_name: one(A::Str), slice: one(COORDS), streams: one(A::Array), arena_bytes: optional(COUNT) },
         regions: { body: one },
@@ -86,6 +154,10 @@ dialect_ops! {
     }
 
     /// A range of the arena. `at` is its first byte, once planned; `persistent` buffers keep their contents between steps.
+    ///
+    /// ```mlir
+    /// %y = device.buffer "y" : memref<8xf32> at 96
+    /// ```
     Buffer = "device.buffer" {
         results: { buffer: one(BUFFER) },
         attrs: { name: one(A::Str), persistent: optional(A::Unit), offset: optional(COUNT) },
@@ -94,6 +166,10 @@ dialect_ops! {
     }
 
     /// A part of a buffer, from an element on. The element type is the same.
+    ///
+    /// ```mlir
+    /// %half = device.view "half" of %w : memref<8xf32> from 8
+    /// ```
     View = "device.view" {
         operands: { base: one(BUFFER) },
         results: { view: one(BUFFER) },
@@ -108,6 +184,11 @@ dialect_ops! {
     /// The bucket is the buffer itself, or, with `shard`, the buffers of all members of a communicator one after the other.
     /// `start` (with `strides` by coordinate) is the first tensor element, 0 if not given; `count` runs are `step` elements
     /// apart in the tensor.
+    ///
+    /// ```mlir
+    /// device.home %w of "w" bucket 0 len 16
+    /// device.home %w of output "grad.w" bucket 0 len 16 shard @dp
+    /// ```
     Home = "device.home" {
         operands: { buffer: one(BUFFER) },
         attrs: {
@@ -121,6 +202,11 @@ dialect_ops! {
     ///
     /// The parameters of the kernel are what it reads, then what it updates (reads and writes), then what it writes (every
     /// element, none read before). A function reads its arguments and writes its results.
+    ///
+    /// ```mlir
+    /// device.launch @f reads(%x) writes(%v) on "compute" name "f.0"
+    /// device.launch @add reads(%x) updates(%v) on "compute"
+    /// ```
     Launch = "device.launch" {
         operands: { reads: many(BUFFER), updates: many(BUFFER), writes: many(BUFFER) },
         attrs: { callee: one(A::Symbol), scalars: optional(A::Array), stream: one(A::Str), name: optional(A::Str) },
@@ -131,6 +217,10 @@ dialect_ops! {
     /// Sends a buffer to the device whose coordinate is this one's with `peer` put in. `tag` identifies the value.
     ///
     /// Sends and receives pair by position on each channel (communicator, sender, receiver); the tag is never transmitted.
+    ///
+    /// ```mlir
+    /// device.send %v to {pp = 1} over @p2p tag 7 on "comm" name "h.0"
+    /// ```
     Send = "device.send" {
         operands: { buffer: one(BUFFER) },
         attrs: { peer: one(COORDS), comm: one(A::Symbol), tag: optional(COUNT), stream: one(A::Str), name: optional(A::Str) },
@@ -139,6 +229,10 @@ dialect_ops! {
     }
 
     /// Receives into a buffer from the device whose coordinate is this one's with `peer` put in.
+    ///
+    /// ```mlir
+    /// device.recv %x from {pp = 1} over @p2p tag 8 on "comm" name "dh.0"
+    /// ```
     Recv = "device.recv" {
         operands: { buffer: one(BUFFER) },
         attrs: { peer: one(COORDS), comm: one(A::Symbol), tag: optional(COUNT), stream: one(A::Str), name: optional(A::Str) },
@@ -147,6 +241,13 @@ dialect_ops! {
     }
 
     /// Sends and receives that start together and end together.
+    ///
+    /// ```mlir
+    /// device.group on "comm" name "swap" {
+    ///   device.send %v to {pp = 1} over @p2p on "comm"
+    ///   device.recv %x from {pp = 1} over @p2p on "comm"
+    /// }
+    /// ```
     Group = "device.group" {
         attrs: { stream: one(A::Str), name: optional(A::Str) },
         regions: { body: one },
@@ -156,6 +257,10 @@ dialect_ops! {
     }
 
     /// The sum of `src` over the members, on every member in `dst`. Both may be the same buffer.
+    ///
+    /// ```mlir
+    /// device.all_reduce %w to %w over @dp on "comm"
+    /// ```
     AllReduce = "device.all_reduce" {
         operands: { src: one(BUFFER), dst: one(BUFFER) },
         attrs: { comm: one(A::Symbol), stream: one(A::Str), name: optional(A::Str) },
@@ -164,6 +269,10 @@ dialect_ops! {
     }
 
     /// Member `k` of `n` gets the `k`-th of `n` equal parts of the sum of `src` over the members.
+    ///
+    /// ```mlir
+    /// device.reduce_scatter %w to %v over @dp on "comm"
+    /// ```
     ReduceScatter = "device.reduce_scatter" {
         operands: { src: one(BUFFER), dst: one(BUFFER) },
         attrs: { comm: one(A::Symbol), stream: one(A::Str), name: optional(A::Str) },
@@ -172,6 +281,10 @@ dialect_ops! {
     }
 
     /// The members' `src` one after the other, on every member in `dst`.
+    ///
+    /// ```mlir
+    /// device.all_gather %v to %w over @dp on "comm"
+    /// ```
     AllGather = "device.all_gather" {
         operands: { src: one(BUFFER), dst: one(BUFFER) },
         attrs: { comm: one(A::Symbol), stream: one(A::Str), name: optional(A::Str) },
@@ -180,6 +293,10 @@ dialect_ops! {
     }
 
     /// Copies the bytes of a buffer to one of equal size.
+    ///
+    /// ```mlir
+    /// device.copy %v to %x on "compute"
+    /// ```
     Copy = "device.copy" {
         operands: { src: one(BUFFER), dst: one(BUFFER) },
         attrs: { stream: one(A::Str), name: optional(A::Str) },
@@ -188,6 +305,10 @@ dialect_ops! {
     }
 
     /// Sets every element to a value.
+    ///
+    /// ```mlir
+    /// device.fill %x with 0.5 on "compute"
+    /// ```
     Fill = "device.fill" {
         operands: { dst: one(BUFFER) },
         attrs: { value: one(A::Number), stream: one(A::Str), name: optional(A::Str) },
@@ -196,6 +317,10 @@ dialect_ops! {
     }
 
     /// Reads rows of a global input: `rows` of them from `first`, plus the device's coordinates times `strides`.
+    ///
+    /// ```mlir
+    /// device.load_input "x" rows 2 from 2 strides {dp = 4} to %x on "compute" name "x.0"
+    /// ```
     LoadInput = "device.load_input" {
         operands: { dst: one(BUFFER) },
         attrs: { input: one(A::Str), rows: one(COUNT), first: one(COUNT), strides: optional(COORDS), stream: one(A::Str), name: optional(A::Str) },
@@ -204,6 +329,10 @@ dialect_ops! {
     }
 
     /// Contributes to an output. `part` (plus the device's coordinates times `strides`) is the place of the contribution among all.
+    ///
+    /// ```mlir
+    /// device.store_output %x to "loss" part 3 strides {dp = 2} on "compute"
+    /// ```
     StoreOutput = "device.store_output" {
         operands: { src: one(BUFFER) },
         attrs: { output: one(A::Str), part: one(COUNT), strides: optional(COORDS), stream: one(A::Str), name: optional(A::Str) },
@@ -212,6 +341,13 @@ dialect_ops! {
     }
 
     /// Marks a point of a stream. Each event is recorded once.
+    ///
+    /// ```mlir
+    /// device.fill %x with 0.5 on "compute"
+    /// device.record 0 on "compute"
+    /// device.wait 0 on "comm"
+    /// device.send %x to {pp = 1} over @p2p on "comm"
+    /// ```
     Record = "device.record" {
         attrs: { event: one(COUNT), stream: one(A::Str) },
         format: "$event `on` $stream attr-dict",
@@ -219,6 +355,13 @@ dialect_ops! {
     }
 
     /// Holds a stream until an event that was recorded before, in order of issue.
+    ///
+    /// ```mlir
+    /// device.fill %x with 0.5 on "compute"
+    /// device.record 0 on "compute"
+    /// device.wait 0 on "comm"
+    /// device.send %x to {pp = 1} over @p2p on "comm"
+    /// ```
     Wait = "device.wait" {
         attrs: { event: one(COUNT), stream: one(A::Str) },
         format: "$event `on` $stream attr-dict",

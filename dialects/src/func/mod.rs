@@ -16,15 +16,14 @@ pub const PREFIX: &str = "piper.";
 piper_ir::dialect_ops! {
     /// A function: a name, argument and result types, and a body unless it is only declared.
     ///
-    /// ```mlir
-    /// func.func @loss(%tokens: tensor<16x64xi32> {role = "data", batch_dim = 0}) -> tensor<f32> attributes {tags = {PP = 0}} {
-    ///   ...
-    ///   func.return %loss : tensor<f32>
-    /// }
-    /// func.func private @kernel(tensor<4xf32>) -> (tensor<f32>, tensor<f32>)
-    /// ```
-    ///
     /// Arguments may carry attributes; those without a dialect prefix belong to `piper`. A function without a body is private.
+    ///
+    /// ```mlir module
+    /// func.func @loss(%tokens: tensor<16x64xi32> {role = "data", batch_dim = 0}, %x: tensor<f32>) -> tensor<f32> {
+    ///   func.return %x : tensor<f32>
+    /// }
+    /// func.func private @elsewhere(tensor<4xf32>) -> (tensor<f32>, tensor<f32>)
+    /// ```
     Func = "func.func" {
         attrs: {
             sym_name: one(AttrConstraint::Str),
@@ -40,6 +39,12 @@ piper_ir::dialect_ops! {
     }
 
     /// Ends a function and gives its results.
+    ///
+    /// ```mlir module
+    /// func.func @both(%x: tensor<f32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<f32>) {
+    ///   func.return %y, %x : tensor<4xf32>, tensor<f32>
+    /// }
+    /// ```
     Return = "func.return" {
         operands: { operands: many(TypeConstraint::Any) },
         traits: [Terminator, Pure],
@@ -48,6 +53,15 @@ piper_ir::dialect_ops! {
     }
 
     /// Calls a function of the same module: `func.call @f(%x) : (T) -> T`.
+    ///
+    /// ```mlir module
+    /// func.func private @block(tensor<4xf32>) -> tensor<4xf32>
+    /// func.func @twice(%x: tensor<4xf32>) -> tensor<4xf32> {
+    ///   %y = func.call @block(%x) : (tensor<4xf32>) -> tensor<4xf32>
+    ///   %z = func.call @block(%y) : (tensor<4xf32>) -> tensor<4xf32>
+    ///   func.return %z : tensor<4xf32>
+    /// }
+    /// ```
     Call = "func.call" {
         operands: { operands: many(TypeConstraint::Any) },
         results: { outputs: many(TypeConstraint::Any) },

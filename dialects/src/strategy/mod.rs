@@ -33,12 +33,21 @@ pub use tags::{TAGS, merge, tag_text, tags_attr, tags_of};
 
 use piper_ir::Dialect;
 
+/// What stands around the examples in the documentation of the operations.
+const SETTING: &str = r#"strategy.mesh @cluster <["pp" = 4, "dp" = 2]>
+func.func private @loss()
+strategy.plan @train for @loss on @cluster {
+  ...
+}
+"#;
+
 /// The dialect.
 pub fn dialect() -> Dialect {
     Dialect {
         name: "strategy",
         doc: "How a model is spread over a cluster: the mesh, tags on operations, and directives.",
         ops: ops::op_defs(),
+        setting: SETTING,
         ..Dialect::default()
     }
 }

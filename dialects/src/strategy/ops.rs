@@ -16,6 +16,10 @@ dialect_ops! {
     ///
     /// `strategy.mesh @cluster <["pp" = 4, "dp" = 2]>` has 8 devices. They are numbered row-major: the last axis varies
     /// fastest. Axis names are unique and sizes at least 1.
+    ///
+    /// ```mlir module
+    /// strategy.mesh @cluster <["pp" = 4, "dp" = 2]>
+    /// ```
     MeshOp = "strategy.mesh" {
         attrs: { sym_name: one(A::Str), axes: one(A::Array), sizes: one(A::IntArray) },
         traits: [Symbol],
@@ -26,6 +30,11 @@ dialect_ops! {
     /// Several slices of a mesh that hold one thing together: an axis of its own, of as many points as slices.
     ///
     /// `strategy.group @own0 on @cluster [{pp = 0}, {pp = 3}]` may stand wherever an axis may. The slices are disjoint.
+    ///
+    /// ```mlir module
+    /// strategy.mesh @cluster <["pp" = 4, "dp" = 2]>
+    /// strategy.group @own0 on @cluster [{pp = 0}, {pp = 3}]
+    /// ```
     GroupOp = "strategy.group" {
         attrs: { sym_name: one(A::Str), mesh: one(A::Symbol), slices: one(A::Array) },
         traits: [Symbol],
@@ -37,6 +46,16 @@ dialect_ops! {
     ///
     /// Tags are names with an integer or a string. Annotations nest; an inner value of a tag wins over an outer one. The
     /// region's values leave through `strategy.yield`. The pass `import-tags` turns annotations into `tags` attributes.
+    ///
+    /// ```mlir module
+    /// func.func @model(%x: tensor<4x16xf32>, %w: tensor<16x16xf32>) -> tensor<4x16xf32> {
+    ///   %h = strategy.annotate {PP = 0} {
+    ///     %y = nn.linear %x, %w : (tensor<4x16xf32>, tensor<16x16xf32>) -> tensor<4x16xf32>
+    ///     strategy.yield %y : tensor<4x16xf32>
+    ///   } : tensor<4x16xf32>
+    ///   func.return %h : tensor<4x16xf32>
+    /// }
+    /// ```
     AnnotateOp = "strategy.annotate" {
         results: { outputs: many(T::Any) },
         attrs: { tags: one(A::Dict) },
@@ -47,6 +66,16 @@ dialect_ops! {
     }
 
     /// Ends an annotated region; its operands are the results of the annotation.
+    ///
+    /// ```mlir module
+    /// func.func @model(%x: tensor<4x16xf32>, %w: tensor<16x16xf32>) -> tensor<4x16xf32> {
+    ///   %h = strategy.annotate {PP = 0} {
+    ///     %y = nn.linear %x, %w : (tensor<4x16xf32>, tensor<16x16xf32>) -> tensor<4x16xf32>
+    ///     strategy.yield %y : tensor<4x16xf32>
+    ///   } : tensor<4x16xf32>
+    ///   func.return %h : tensor<4x16xf32>
+    /// }
+    /// ```
     YieldOp = "strategy.yield" {
         operands: { values: many(T::Any) },
         traits: [Terminator, Pure],
@@ -55,6 +84,16 @@ dialect_ops! {
     }
 
     /// A training strategy: directives for a function on a mesh, applied in text order.
+    ///
+    /// ```mlir module
+    /// strategy.mesh @cluster <["pp" = 2, "dp" = 2]>
+    /// func.func private @loss()
+    /// strategy.plan @train for @loss on @cluster {
+    ///   strategy.pipeline over "pp" stages = "PP" schedule = "1f1b" microbatches = 8
+    ///   strategy.zero over "dp" stage = 1
+    ///   strategy.optimizer adamw <lr = 3.0e-4, weight_decay = 0.1, clip = 1.0>
+    /// }
+    /// ```
     PlanOp = "strategy.plan" {
         attrs: { sym_name: one(A::Str), function: one(A::Symbol), mesh: one(A::Symbol) },
         regions: { body: one },
@@ -68,6 +107,10 @@ dialect_ops! {
     /// Stage numbers are the values of the tag, 0 to n-1 in data-flow order. Expands to `split`, `place` for each stage,
     /// `split_backward` where the schedule separates input and weight gradients, and `order` for each rank. `group` and
     /// `overlap` are options of interleaved1f1b.
+    ///
+    /// ```mlir
+    /// strategy.pipeline over "pp" stages = "PP" schedule = "interleaved1f1b" microbatches = 8 group = 4 overlap
+    /// ```
     PipelineOp = "strategy.pipeline" {
         attrs: {
             axis: one(A::Str), stages: one(A::Str), schedule: one(A::Str), microbatches: one(A::Int),
@@ -81,6 +124,10 @@ dialect_ops! {
     ///
     /// Every stage lives on two ranks. `variant = "v"` is DualPipeV: two stages a rank, the model goes down the ranks and
     /// comes back, and parameters are held once.
+    ///
+    /// ```mlir
+    /// strategy.dualpipe over "pp" stages = "PP" microbatches = 8 variant = "v"
+    /// ```
     DualPipeOp = "strategy.dualpipe" {
         attrs: {
             axis: one(A::Str), stages: one(A::Str), microbatches: one(A::Int),
@@ -96,6 +143,10 @@ dialect_ops! {
     ///
     /// Stage 0 shards nothing; stage 1 shards the optimizer state (gradients are reduce-scattered, parameters gathered).
     /// Expands to `replicate`. `bucket` is the size of the flat buffers that are communicated, 25MiB if not written.
+    ///
+    /// ```mlir
+    /// strategy.zero over "dp" stage = 1 bucket = "25MiB"
+    /// ```
     ZeroOp = "strategy.zero" {
         attrs: { axis: one(A::Str), stage: one(A::Int), bucket: optional(A::Str) },
         format: "`over` $axis `stage` `=` $stage (`bucket` `=` $bucket^)? attr-dict",
@@ -106,6 +157,10 @@ dialect_ops! {
     ///
     /// `zero = 1` shards the optimizer state over the copies. `bucket` is the size of the flat buffers that are
     /// communicated, 25MiB if not written.
+    ///
+    /// ```mlir
+    /// strategy.replicate over "dp" zero = 1 bucket = "4MiB"
+    /// ```
     ReplicateOp = "strategy.replicate" {
         attrs: { axis: one(A::Str), zero: optional(A::Int), bucket: optional(A::Str) },
         format: "`over` $axis (`zero` `=` $zero^)? (`bucket` `=` $bucket^)? attr-dict",
@@ -119,6 +174,10 @@ dialect_ops! {
     /// momentum. Weight decay is decoupled; `clip` bounds the global gradient norm. The learning rate is a number or
     /// `warmup_cosine<peak, floor, warmup, total>`, `warmup_linear<peak, floor, warmup, total>` or
     /// `warmup_constant<peak, warmup>` over steps; either way the programs take it as a runtime scalar.
+    ///
+    /// ```mlir
+    /// strategy.optimizer adamw <lr = warmup_cosine<peak = 3.0e-4, floor = 3.0e-5, warmup = 20, total = 300>, betas = [0.9, 0.95], weight_decay = 0.1, clip = 1.0>
+    /// ```
     OptimizerOp = "strategy.optimizer" {
         attrs: {
             algorithm: one(A::Enum(optimizer::ALGORITHMS)), lr: one(A::Any), betas: optional(A::Array), eps: optional(A::Number),
@@ -129,6 +188,10 @@ dialect_ops! {
     }
 
     /// The primitive behind `optimizer`: updates every parameter at the end of the step. Options as there.
+    ///
+    /// ```mlir
+    /// strategy.update sgd <lr = 0.1, momentum = 0.9>
+    /// ```
     UpdateOp = "strategy.update" {
         attrs: {
             algorithm: one(A::Enum(optimizer::ALGORITHMS)), lr: one(A::Any), betas: optional(A::Array), eps: optional(A::Number),
@@ -142,6 +205,11 @@ dialect_ops! {
     ///
     /// With several homes `microbatches` says which range runs where, end excluded:
     /// `strategy.place {PP = 0} on [{pp = 0}, {pp = 3}] microbatches = [0:4, 4:8]`.
+    ///
+    /// ```mlir
+    /// strategy.place {PP = 0} on {pp = 0}
+    /// strategy.place {PP = 1} on [{pp = 0}, {pp = 3}] microbatches = [0:4, 4:8]
+    /// ```
     PlaceOp = "strategy.place" {
         attrs: { filter: one(FILTER), homes: one(A::Array), microbatches: optional(A::Array) },
         syntax: (homes::parse, homes::print),
@@ -149,6 +217,10 @@ dialect_ops! {
     }
 
     /// Divides the batch into parts that are run one by one; each copy gets its number as a tag of this name.
+    ///
+    /// ```mlir
+    /// strategy.split "MB" into 8
+    /// ```
     SplitOp = "strategy.split" {
         attrs: { tag: one(A::Str), parts: one(A::Int) },
         format: "$tag `into` $parts attr-dict",
@@ -159,6 +231,10 @@ dialect_ops! {
     ///
     /// The row is written in the order language: `0F1` is the forward of stage 0 for microbatch 1, `B` the backward, `I` and
     /// `W` its halves, and `(0F2 | 0B0)` may overlap. Stages are values of the tag. One order for each rank.
+    ///
+    /// ```mlir
+    /// strategy.order stages = "PP" on {pp = 0} "0F0 (0F1 | 0B0) 0I1 0W1"
+    /// ```
     OrderOp = "strategy.order" {
         attrs: { stages: one(A::Str), slice: one(SLICE), row: one(A::Str) },
         syntax: (order::parse, order::print),
@@ -166,6 +242,10 @@ dialect_ops! {
     }
 
     /// Cuts the backward of what a filter selects into input gradient (`BI`) and weight gradient (`BW`).
+    ///
+    /// ```mlir
+    /// strategy.split_backward {PP = 0|2, PASS = B}
+    /// ```
     SplitBackwardOp = "strategy.split_backward" {
         attrs: { filter: one(FILTER) },
         syntax: (filter::parse_op, filter::print_op),

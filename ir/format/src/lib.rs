@@ -11,6 +11,8 @@
 mod check;
 mod read;
 mod suggest;
+#[cfg(test)]
+mod tests;
 
 pub use read::read;
 pub use suggest::did_you_mean;

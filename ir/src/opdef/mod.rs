@@ -161,6 +161,8 @@ pub struct OpDef {
     pub verify: Option<Verify>,
     /// What passes may ask of it, by type of the answer. See [`OpDef::interface`].
     pub interfaces: FxHashMap<TypeId, Arc<dyn Any + Send + Sync>>,
+    /// The interfaces' names, for people.
+    pub interface_names: Vec<&'static str>,
     /// How it is used: text that parses and verifies.
     pub examples: Vec<Example>,
 }
@@ -188,6 +190,7 @@ impl OpDef {
             syntax: Syntax::Generic,
             verify: None,
             interfaces: FxHashMap::default(),
+            interface_names: Vec::new(),
             examples: Vec::new(),
         }
     }
@@ -231,7 +234,11 @@ impl OpDef {
 
     /// Adds what a pass may ask of the operation. One answer for each type.
     pub fn with_interface<I: Any + Send + Sync>(mut self, interface: I) -> Self {
-        self.interfaces.insert(TypeId::of::<I>(), Arc::new(interface));
+        if self.interfaces.insert(TypeId::of::<I>(), Arc::new(interface)).is_none() {
+            let name = std::any::type_name::<I>();
+            let name = name.split('<').next().unwrap_or(name);
+            self.interface_names.push(name.rsplit("::").next().unwrap_or(name));
+        }
         self
     }
 

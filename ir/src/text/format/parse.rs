@@ -537,9 +537,6 @@ fn attr_of(p: &mut Parser<'_>, constraint: &AttrConstraint, before_colon: bool) 
             }
             Ok(p.ctx().str_attr(&word))
         }
-        AttrConstraint::Number | AttrConstraint::Int | AttrConstraint::Float if before_colon => {
-            p.parse_plain_number()
-        }
         AttrConstraint::Symbol if p.at(TokenKind::BareId) => {
             let word = p.text(p.token());
             let failed = p.expected("a symbol name (@name)");
@@ -559,6 +556,19 @@ fn attr_of(p: &mut Parser<'_>, constraint: &AttrConstraint, before_colon: bool) 
                 None => p.parse_attribute(),
             }
         }
+        // A string or number whose type cannot stand behind a ':', as that is another element's.
+        AttrConstraint::Str if p.at(TokenKind::String) => {
+            let text = p.parse_string()?;
+            Ok(p.ctx().str_attr(&text))
+        }
+        _ if before_colon && p.at(TokenKind::String) => {
+            let text = p.parse_string()?;
+            Ok(p.ctx().str_attr(&text))
+        }
+        _ if before_colon => match p.token().kind {
+            TokenKind::Integer | TokenKind::Float | TokenKind::Minus => p.parse_plain_number(),
+            _ => p.parse_attribute(),
+        },
         _ => p.parse_attribute(),
     }
 }
