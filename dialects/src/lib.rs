@@ -2,6 +2,8 @@
 
 #![forbid(unsafe_code)]
 
+pub mod arith;
+pub mod cf;
 pub mod dag;
 pub mod device;
 pub mod func;
@@ -13,6 +15,8 @@ pub mod strategy;
 /// All dialects, for a context that knows everything.
 pub fn all() -> Vec<piper_ir::Dialect> {
     vec![
+        arith::dialect(),
+        cf::dialect(),
         dag::dialect(),
         device::dialect(),
         func::dialect(),

@@ -418,7 +418,7 @@ fn dominates(
 }
 
 /// Immediate dominators of the reachable blocks but the entry, after Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm".
-fn immediate_dominators(module: &Module, region: Region) -> FxHashMap<Block, Block> {
+pub fn immediate_dominators(module: &Module, region: Region) -> FxHashMap<Block, Block> {
     let Some(entry) = module.first_block(region) else { return FxHashMap::default() };
     let successors =
         |b: Block| module.last_op(b).map_or(Vec::new(), |op| module.successors(op).to_vec());

@@ -11,7 +11,12 @@ use piper_ir::pass::{PassInfo, PassRegistry};
 /// Every pass. A module of passes has `pub fn passes() -> Vec<PassInfo>`, and one line here.
 pub fn all() -> PassRegistry {
     let mut registry = PassRegistry::default();
-    let modules: [Vec<PassInfo>; 13] = [
+    let modules: [Vec<PassInfo>; 18] = [
+        crate::canonicalize::passes(),
+        crate::cse::passes(),
+        crate::dce::passes(),
+        crate::inline::passes(),
+        crate::symbol_dce::passes(),
         crate::import_tags::passes(),
         crate::inline_calls::passes(),
         crate::autodiff::passes(),

@@ -8,7 +8,10 @@
 pub(crate) mod syntax;
 pub(crate) mod verify;
 
-use piper_ir::{Attr, AttrConstraint, Block, Dialect, Module, Op, Type, TypeConstraint};
+use piper_ir::interfaces::{Callable, ReturnLike};
+use piper_ir::{Attr, AttrConstraint, Block, Dialect, Module, Op, Trait, Type, TypeConstraint};
+
+use crate::strategy::{TAGS, merge, tags_attr};
 
 /// Prefix of the argument attributes that are written without one.
 pub const PREFIX: &str = "piper.";
@@ -36,6 +39,7 @@ piper_ir::dialect_ops! {
         traits: [IsolatedFromAbove, Symbol],
         syntax: (syntax::parse_func, syntax::print_func),
         verify: verify::func,
+        interfaces: [Callable::first_region()],
     }
 
     /// Ends a function and gives its results.
@@ -50,6 +54,7 @@ piper_ir::dialect_ops! {
         traits: [Terminator, Pure],
         format: "attr-dict ($operands^ `:` type($operands))?",
         verify: verify::returned,
+        interfaces: [ReturnLike { branch: Some(crate::cf::branch_to) }],
     }
 
     /// Calls a function of the same module: `func.call @f(%x) : (T) -> T`.
@@ -68,6 +73,7 @@ piper_ir::dialect_ops! {
         attrs: { callee: one(AttrConstraint::Symbol) },
         syntax: (syntax::parse_call, syntax::print_call),
         verify: verify::call,
+        interfaces: [piper_ir::interfaces::Call::by_symbol().telling(pass_tags_on)],
     }
 }
 
@@ -91,9 +97,14 @@ impl Func {
             .unwrap_or((&[], &[]))
     }
 
-    /// The block of the body; `None` for a declaration.
+    /// The block of a body without control flow; `None` for a declaration and for a body of several blocks.
     pub fn block(self, module: &Module) -> Option<Block> {
-        module.only_block(self.0)
+        self.entry(module).filter(|block| module.next_block(*block).is_none())
+    }
+
+    /// The first block of the body; `None` for a declaration.
+    pub fn entry(self, module: &Module) -> Option<Block> {
+        module.first_block(*module.regions(self.0).first()?)
     }
 
     /// The `func.return` at the end of the body.
@@ -142,4 +153,16 @@ pub fn set_arg_attr(module: &mut Module, func: Op, index: usize, name: &str, val
     dicts[index] = ctx.dict_attr(entries);
     let attr = ctx.array_attr(dicts);
     module.set_attr_by(func, "arg_attrs", attr);
+}
+
+/// The tags of a call go under those of what takes its place.
+fn pass_tags_on(module: &mut Module, call: Op, copy: Op) {
+    let Some(tags) = tags_attr(module, call) else { return };
+    if module.has_trait(copy, Trait::Terminator) {
+        return;
+    }
+    let ctx = module.ctx_arc();
+    if let Some(merged) = merge(&ctx, Some(tags), tags_attr(module, copy)) {
+        module.set_attr_by(copy, TAGS, merged);
+    }
 }

@@ -130,7 +130,7 @@ pub(crate) fn print_func(p: &mut Printer<'_>, op: Op) {
     let dict = |list: &str, index: usize| {
         module.attr_by(op, list).and_then(|a| a.as_array(ctx)?.get(index).copied())
     };
-    let block = Func(op).block(module);
+    let block = Func(op).entry(module);
     if block.is_some() {
         p.name_entry_args(region);
     }

@@ -43,10 +43,6 @@ pub(crate) fn func(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
         }
     }
     let region = module.regions(op)[0];
-    if module.blocks(region).count() > 1 {
-        reporter.error(loc, format!("'@{name}' must have one block: there is no control flow"));
-        return;
-    }
     let Some(block) = module.first_block(region) else {
         let private =
             Func(op).sym_visibility(module).and_then(|a| a.as_str(ctx)) == Some("private");

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::{Module, Name, Op, Region};
+use crate::{Block, Context, Loc, Module, Name, Op, OpState, Region, Value};
 
 /// A call's answer.
 #[derive(Clone, Copy, Debug)]
@@ -11,6 +11,9 @@ pub struct Call {
     pub callee: fn(&Module, Op) -> Option<Name>,
     /// The positions of the operands that become the callee's arguments.
     pub arguments: fn(&Module, Op) -> Range<usize>,
+    /// Tells an operation that took the place of the call what the call said of it: called with the call, which still
+    /// stands, and each copied operation of the callee's body.
+    pub inlined: Option<fn(&mut Module, Op, Op)>,
 }
 
 impl Call {
@@ -24,7 +27,14 @@ impl Call {
         Self {
             callee: |module, op| module.attr_by(op, "callee")?.as_symbol(module.ctx()),
             arguments: |module, op| 0..module.num_operands(op),
+            inlined: None,
         }
+    }
+
+    /// Sets what copied operations are told.
+    pub const fn telling(mut self, inlined: fn(&mut Module, Op, Op)) -> Self {
+        self.inlined = Some(inlined);
+        self
     }
 
     /// The operation it calls: the symbol in the nearest enclosing symbol table that has it.
@@ -58,13 +68,16 @@ impl Callable {
     }
 }
 
-/// Marks a terminator whose operands are the results of the callable around it.
+/// The answer of a terminator whose operands are the results of the callable around it.
 #[derive(Clone, Copy, Debug)]
-pub struct ReturnLike;
+pub struct ReturnLike {
+    /// The branch that it becomes where a body of several blocks is inlined: it passes these values to this block.
+    pub branch: Option<fn(&Context, Block, &[Value], Loc) -> OpState>,
+}
 
 impl ReturnLike {
-    /// Whether an operation is one.
-    pub fn is(module: &Module, op: Op) -> bool {
-        module.def(op).is_some_and(|def| def.interface::<ReturnLike>().is_some())
+    /// The interface of an operation, if it is one.
+    pub fn of(module: &Module, op: Op) -> Option<&ReturnLike> {
+        module.def(op)?.interface()
     }
 }

@@ -18,7 +18,6 @@ pub mod shardable;
 
 pub use branch::{Branch, replace_segment};
 pub use call::{Call, Callable, ReturnLike};
-pub use infer_types::{InferInput, InferTypes};
 pub use cost::{Cost, CostModel};
 pub use differentiable::{Backward, Differentiable, Trainable};
 pub(crate) use effects::would_be_dead;
@@ -31,4 +30,5 @@ pub use fold::{
     Canonicalize, ConstantValue, Fold, FoldInput, Folded, FoldedValue, Materialize, constant_of,
     fold,
 };
+pub use infer_types::{InferInput, InferTypes};
 pub use shardable::{Along, FactorRule, Shardable};
