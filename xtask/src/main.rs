@@ -39,6 +39,8 @@ enum Task {
         /// Only tests whose path contains this
         filter: Option<String>,
     },
+    /// Write the reference of dialects and passes (docs/dialects, docs/passes.md) from their definitions
+    Docs,
     /// Run the benchmarks
     Bench {
         /// Only benchmarks whose name contains this
@@ -53,6 +55,7 @@ fn main() -> ExitCode {
         Task::Demo { args } => demo(&args),
         Task::Test => test(),
         Task::Bless { filter } => bless(filter.as_deref()),
+        Task::Docs => docs(),
         Task::Bench { filter } => bench(filter.as_deref()),
         Task::Lint => lint(),
     };
@@ -132,6 +135,11 @@ fn bless(filter: Option<&str>) -> Result<bool> {
     }
     println!("Review what changed with `git diff` before committing it.");
     Ok(steps.verdict())
+}
+
+fn docs() -> Result<bool> {
+    let project = Project::load()?;
+    Ok(project.cargo(&["run", "--quiet", "-p", "piper-doc"]).status()?.success())
 }
 
 fn bench(filter: Option<&str>) -> Result<bool> {
