@@ -70,7 +70,8 @@ impl<'b, 'm> OpBuilder<'b, 'm> {
 
     /// Sets a declared attribute.
     pub fn attr(&mut self, slot: usize, value: impl IntoAttr) {
-        let constraint = self.state.name.def(self.builder.ctx()).map(|def| def.attrs[slot].constraint.clone());
+        let constraint =
+            self.state.name.def(self.builder.ctx()).map(|def| def.attrs[slot].constraint.clone());
         let constraint = constraint.unwrap_or(AttrConstraint::Any);
         if let Some(value) = value.into_attr(self.builder.ctx(), &constraint) {
             self.attrs.retain(|(known, _)| *known != slot);
@@ -154,7 +155,10 @@ impl<'b, 'm> OpBuilder<'b, 'm> {
             let (operand, ty) = (&def.operands[*group], self.builder.module.ty(*value));
             if !operand.constraint.accepts(ctx, ty) {
                 let (name, wanted) = (&operand.name, operand.constraint.describe());
-                self.faults.push(format!("operand '{name}' must be {wanted}, but has type {}", ty.display(ctx)));
+                self.faults.push(format!(
+                    "operand '{name}' must be {wanted}, but has type {}",
+                    ty.display(ctx)
+                ));
             }
         }
         self.state.operands.extend(self.operands.iter().map(|(_, value)| *value));
@@ -189,7 +193,8 @@ impl<'b, 'm> OpBuilder<'b, 'm> {
 
     fn fill_results(&mut self, ctx: &Context, def: &OpDef) {
         let is_missing = |i: usize| !self.results.iter().any(|(group, _)| *group == i);
-        let is_due = |(i, result): (usize, &crate::ValueDef)| result.arity == Arity::One && is_missing(i);
+        let is_due =
+            |(i, result): (usize, &crate::ValueDef)| result.arity == Arity::One && is_missing(i);
         if def.results.iter().enumerate().any(is_due) {
             match self.inferred(ctx, def) {
                 Some(Ok(types)) if self.results.is_empty() => {
@@ -228,10 +233,17 @@ impl<'b, 'm> OpBuilder<'b, 'm> {
             let count = |i: usize| self.operands.iter().filter(|(group, _)| *group == i).count();
             let sizes: Vec<i64> = (0..def.operands.len()).map(|i| count(i) as i64).collect();
             let attrs: &[(Name, Attr)] = &self.state.attrs;
-            return Some(infer(&InferInput { ctx, def, operands: &operands, sizes: &sizes, attrs }));
+            return Some(infer(&InferInput {
+                ctx,
+                def,
+                operands: &operands,
+                sizes: &sizes,
+                attrs,
+            }));
         }
         let first = *self.state.operands.first()?;
-        def.has(Trait::SameOperandsAndResultType).then(|| Ok(vec![module.ty(first); def.results.len()]))
+        def.has(Trait::SameOperandsAndResultType)
+            .then(|| Ok(vec![module.ty(first); def.results.len()]))
     }
 
     fn fill_regions(&mut self, def: &OpDef) {

@@ -34,7 +34,9 @@ pub(crate) fn check(
         has_prop_dict: false,
     };
     let is_lone_unit = |element: &Element| match element {
-        Element::Attr { slot, .. } if declared.attrs[*slot].is_unit => Some(&declared.attrs[*slot].name),
+        Element::Attr { slot, .. } if declared.attrs[*slot].is_unit => {
+            Some(&declared.attrs[*slot].name)
+        }
         _ => None,
     };
     if let Some(name) = elements.iter().find_map(is_lone_unit) {
@@ -59,7 +61,8 @@ impl Written<'_> {
                 && self.declared.operands[*group].count == Count::Many
                 && let Some(Element::Operand(next)) = elements.get(i + 1)
             {
-                let (name, next) = (&self.declared.operands[*group].name, &self.declared.operands[*next].name);
+                let (name, next) =
+                    (&self.declared.operands[*group].name, &self.declared.operands[*next].name);
                 return self.error(format!("a literal must stand between '${name}' and '${next}': the list has no end otherwise"));
             }
         }
@@ -144,10 +147,15 @@ impl Written<'_> {
                 (successor.count == Count::One).then_some(&successor.name)
             }
             Element::Literal(text) => {
-                return self.error(format!("`{text}` cannot be an anchor: nothing says whether it is there"));
+                return self.error(format!(
+                    "`{text}` cannot be an anchor: nothing says whether it is there"
+                ));
             }
-            Element::Space(_) | Element::AttrDict | Element::AttrDictWithKeyword
-            | Element::PropDict | Element::Group { .. } => {
+            Element::Space(_)
+            | Element::AttrDict
+            | Element::AttrDictWithKeyword
+            | Element::PropDict
+            | Element::Group { .. } => {
                 return self.error("an anchor '^' is an operand, attribute, region, successor, type or custom directive that may be absent".into());
             }
             _ => None,
@@ -230,7 +238,11 @@ impl Written<'_> {
         ] {
             for (name, count) in names.zip(counts) {
                 match count {
-                    0 => return self.error(format!("the format leaves out {what} '{name}': write ${name} or {what}s")),
+                    0 => {
+                        return self.error(format!(
+                            "the format leaves out {what} '{name}': write ${name} or {what}s"
+                        ));
+                    }
                     1 => {}
                     _ => return self.error(format!("{what} '{name}' is written twice")),
                 }

@@ -171,7 +171,10 @@ impl<'a> Reader<'a> {
                     || "literals stand in backticks".to_owned(),
                     |known| format!("did you mean '{known}'?"),
                 );
-                Err(FormatError { message: format!("unknown directive '{other}'; {hint}"), at: start })
+                Err(FormatError {
+                    message: format!("unknown directive '{other}'; {hint}"),
+                    at: start,
+                })
             }
         }
     }
@@ -254,11 +257,13 @@ impl<'a> Reader<'a> {
         self.expect("<", "after 'custom'")?;
         let start = self.at;
         let name = self.word();
-        let Some(directive) = self.declared.directives.iter().position(|known| known == name) else {
+        let Some(directive) = self.declared.directives.iter().position(|known| known == name)
+        else {
             let known = self.declared.directives.iter().map(String::as_str);
             let hint = did_you_mean(name, known)
                 .map_or(String::new(), |known| format!("; did you mean '{known}'?"));
-            let message = format!("custom directive '{name}' is not among the operation's directives{hint}");
+            let message =
+                format!("custom directive '{name}' is not among the operation's directives{hint}");
             return Err(FormatError { message, at: start });
         };
         self.expect(">", "after the directive's name")?;

@@ -4,7 +4,9 @@
 pub fn did_you_mean<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let limit = (name.chars().count() / 3).max(1);
     let near = known.into_iter().map(|other| (distance(name, other), other));
-    near.filter(|(distance, _)| *distance <= limit).min_by_key(|(distance, _)| *distance).map(|(_, n)| n)
+    near.filter(|(distance, _)| *distance <= limit)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, n)| n)
 }
 
 /// Insertions, deletions, replacements and exchanges of neighbours that make `b` of `a` (optimal string alignment).

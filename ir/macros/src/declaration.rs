@@ -120,15 +120,23 @@ impl Op {
     fn docs(&mut self, attributes: Vec<Attribute>) {
         for attribute in attributes {
             match attribute.meta {
-                syn::Meta::NameValue(meta) if meta.path.is_ident("doc") => self.docs.push(meta.value),
+                syn::Meta::NameValue(meta) if meta.path.is_ident("doc") => {
+                    self.docs.push(meta.value)
+                }
                 other => {
-                    let error = syn::Error::new_spanned(other, "an operation has doc comments and no other attributes");
+                    let error = syn::Error::new_spanned(
+                        other,
+                        "an operation has doc comments and no other attributes",
+                    );
                     self.error(error);
                 }
             }
         }
         if self.docs.is_empty() {
-            let message = format!("'{}' has no documentation: write what it means as a doc comment", self.name.value());
+            let message = format!(
+                "'{}' has no documentation: write what it means as a doc comment",
+                self.name.value()
+            );
             self.error_at(self.view.span(), message);
         }
     }
@@ -143,7 +151,10 @@ impl Op {
                     || format!("an operation may have {}", CLAUSES.join(", ")),
                     |known| format!("did you mean '{known}'?"),
                 );
-                return Err(syn::Error::new(clause.span(), format!("unknown clause '{text}'; {hint}")));
+                return Err(syn::Error::new(
+                    clause.span(),
+                    format!("unknown clause '{text}'; {hint}"),
+                ));
             }
             if seen.insert(text.clone(), clause.span()).is_some() {
                 self.error_at(clause.span(), format!("clause '{text}' is given twice"));
@@ -203,13 +214,22 @@ impl Op {
     /// What can be wrong with clauses that read.
     fn check(&mut self) {
         let full = self.name.value();
-        let is_full = full.split_once('.').is_some_and(|(dialect, op)| !dialect.is_empty() && !op.is_empty());
+        let is_full =
+            full.split_once('.').is_some_and(|(dialect, op)| !dialect.is_empty() && !op.is_empty());
         if !is_full {
-            self.error_at(self.name.span(), format!("an operation's name is dialect.op, not '{full}'"));
+            self.error_at(
+                self.name.span(),
+                format!("an operation's name is dialect.op, not '{full}'"),
+            );
         }
         if let (Some(format), Some(_)) = (&self.format, &self.syntax) {
             let span = format.span();
-            self.error_at(span, format!("'{full}' has both a format and a syntax; one of them says how it is written"));
+            self.error_at(
+                span,
+                format!(
+                    "'{full}' has both a format and a syntax; one of them says how it is written"
+                ),
+            );
         }
         let mut seen: BTreeMap<String, &str> = BTreeMap::new();
         let values = |list: &[Part]| list.iter().map(|part| part.name.clone()).collect::<Vec<_>>();
@@ -224,10 +244,18 @@ impl Op {
             for name in names {
                 let text = name.to_string();
                 if TAKEN.contains(&&*text) {
-                    self.error_at(name.span(), format!("'{text}' is a method of every view or builder: choose another name"));
+                    self.error_at(
+                        name.span(),
+                        format!(
+                            "'{text}' is a method of every view or builder: choose another name"
+                        ),
+                    );
                 }
                 if let Some(other) = seen.insert(text.clone(), what) {
-                    self.error_at(name.span(), format!("'{text}' is declared twice in '{full}': as {other} and as {what}"));
+                    self.error_at(
+                        name.span(),
+                        format!("'{text}' is declared twice in '{full}': as {other} and as {what}"),
+                    );
                 }
             }
         }
@@ -261,12 +289,18 @@ impl Op {
                 .collect(),
             regions: declared(&self.regions),
             successors: declared(&self.successors),
-            directives: self.directives.iter().map(|directive| directive.name.to_string()).collect(),
+            directives: self
+                .directives
+                .iter()
+                .map(|directive| directive.name.to_string())
+                .collect(),
             infers_results: self.infer.is_some()
                 || self.traits.iter().any(|name| name == "SameOperandsAndResultType"),
         };
         // The slots that the definition gets besides the declared ones.
-        for (values, name) in [(&self.operands, "operandSegmentSizes"), (&self.results, "resultSegmentSizes")] {
+        for (values, name) in
+            [(&self.operands, "operandSegmentSizes"), (&self.results, "resultSegmentSizes")]
+        {
             if values.iter().filter(|value| value.count != Count::One).count() > 1 {
                 declaration.attrs.push(DeclaredAttr {
                     name: name.into(),
@@ -340,7 +374,8 @@ fn parts(input: ParseStream<'_>, constrained: bool) -> syn::Result<Vec<Part>> {
         let mut constraint = TokenStream::new();
         if constrained {
             if !input.peek(syn::token::Paren) {
-                let message = format!("'{name}' needs a type constraint: {arity}(TypeConstraint::Any)");
+                let message =
+                    format!("'{name}' needs a type constraint: {arity}(TypeConstraint::Any)");
                 return Err(syn::Error::new(arity.span(), message));
             }
             let body;
@@ -358,7 +393,9 @@ fn attr(input: ParseStream<'_>) -> syn::Result<Attr> {
     let arity: Ident = input.parse()?;
     let text = arity.to_string();
     if !matches!(&*text, "one" | "optional" | "default") {
-        let message = format!("attribute '{name}' is one(...), optional(...) or default(..., value), not '{text}'");
+        let message = format!(
+            "attribute '{name}' is one(...), optional(...) or default(..., value), not '{text}'"
+        );
         return Err(syn::Error::new(arity.span(), message));
     }
     if !input.peek(syn::token::Paren) {
@@ -371,7 +408,8 @@ fn attr(input: ParseStream<'_>) -> syn::Result<Attr> {
     let mut default = None;
     if text == "default" {
         if body.is_empty() {
-            let message = format!("attribute '{name}' needs a default value: default(constraint, value)");
+            let message =
+                format!("attribute '{name}' needs a default value: default(constraint, value)");
             return Err(syn::Error::new(arity.span(), message));
         }
         body.parse::<Token![,]>()?;

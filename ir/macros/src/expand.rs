@@ -27,7 +27,10 @@ pub(crate) fn all(krate: &TokenStream, ops: &[Op]) -> TokenStream {
 fn one(krate: &TokenStream, op: &Op) -> TokenStream {
     let Op { docs, view, name, .. } = op;
     let builder = format_ident!("{view}Builder");
-    let builder_doc = format!("Makes a `{}`. A part that is missing is an error of [`create`](Self::create).", name.value());
+    let builder_doc = format!(
+        "Makes a `{}`. A part that is missing is an error of [`create`](Self::create).",
+        name.value()
+    );
     let accessors = accessors(krate, op);
     let setters = setters(krate, op);
     let definition = definition(krate, op);
@@ -135,10 +138,9 @@ fn accessors(krate: &TokenStream, op: &Op) -> TokenStream {
             },
         });
     }
-    for (list, all_of, item) in [
-        (&op.regions, "regions", quote!(Region)),
-        (&op.successors, "successors", quote!(Block)),
-    ] {
+    for (list, all_of, item) in
+        [(&op.regions, "regions", quote!(Region)), (&op.successors, "successors", quote!(Block))]
+    {
         let all_of = format_ident!("{all_of}");
         let is_plain = |parts: &[Part]| parts.iter().all(|part| part.count == Count::One);
         for (i, Part { name, count, .. }) in list.iter().enumerate() {
@@ -224,14 +226,16 @@ fn definition(krate: &TokenStream, op: &Op) -> TokenStream {
     for (list, field) in [(&op.operands, "operands"), (&op.results, "results")] {
         let field = format_ident!("{field}");
         for part in list {
-            let (text, arity, constraint) = (part.name.to_string(), count(part.count), &part.constraint);
+            let (text, arity, constraint) =
+                (part.name.to_string(), count(part.count), &part.constraint);
             body.extend(quote! {
                 def.#field.push(#krate::ValueDef { name: #text.into(), arity: #arity, constraint: #constraint });
             });
         }
     }
     for attr in &op.attrs {
-        let (text, required, constraint) = (attr.name.to_string(), attr.is_required, &attr.constraint);
+        let (text, required, constraint) =
+            (attr.name.to_string(), attr.is_required, &attr.constraint);
         let default = match &attr.default {
             Some(value) => quote!(::core::option::Option::Some(#krate::AttrDefault::from(#value))),
             None => quote!(::core::option::Option::None),
@@ -242,7 +246,9 @@ fn definition(krate: &TokenStream, op: &Op) -> TokenStream {
     }
     for part in &op.regions {
         let (text, arity) = (part.name.to_string(), count(part.count));
-        body.extend(quote!(def.regions.push(#krate::RegionDef { name: #text.into(), arity: #arity });));
+        body.extend(
+            quote!(def.regions.push(#krate::RegionDef { name: #text.into(), arity: #arity });),
+        );
     }
     for part in &op.successors {
         let (text, arity) = (part.name.to_string(), count(part.count));

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use piper_ir::{Arity, AttrDefault, AttrDef, Dialect, OpDef, ParamDef, Syntax, ValueDef};
+use piper_ir::{Arity, AttrDef, AttrDefault, Dialect, OpDef, ParamDef, Syntax, ValueDef};
 
 use crate::{GENERATED, table};
 
@@ -27,7 +27,8 @@ pub(crate) fn index(dialects: &[Dialect]) -> String {
 
 /// The page of one dialect.
 pub(crate) fn page(dialect: &Dialect) -> String {
-    let mut out = format!("{GENERATED}\n# Dialect `{}`\n\n{}\n\n", dialect.name, dialect.doc.trim());
+    let mut out =
+        format!("{GENERATED}\n# Dialect `{}`\n\n{}\n\n", dialect.name, dialect.doc.trim());
     let mut ops: Vec<&OpDef> = dialect.ops.iter().map(|op| &**op).collect();
     ops.sort_by_key(|op| op.name.clone());
     let rows: Vec<Vec<String>> = ops

@@ -14,7 +14,8 @@ use anyhow::{Context as _, Result};
 use piper_ir::{Context, Dialect};
 
 /// The first lines of every page.
-const GENERATED: &str = "<!-- Written by `cargo xtask docs` from the definitions. Change those, not this page. -->\n";
+const GENERATED: &str =
+    "<!-- Written by `cargo xtask docs` from the definitions. Change those, not this page. -->\n";
 
 /// All dialects the tools know, `builtin` included, by name.
 pub fn all_dialects() -> Vec<Dialect> {
@@ -27,9 +28,7 @@ pub fn all_dialects() -> Vec<Dialect> {
 pub fn pages() -> Vec<(String, String)> {
     let dialects = all_dialects();
     let mut pages = vec![("dialects/README.md".to_owned(), dialects::index(&dialects))];
-    pages.extend(
-        dialects.iter().map(|d| (format!("dialects/{}.md", d.name), dialects::page(d))),
-    );
+    pages.extend(dialects.iter().map(|d| (format!("dialects/{}.md", d.name), dialects::page(d))));
     pages.push(("passes.md".to_owned(), passes::page(&piper_passes::registry::all())));
     pages
 }
@@ -46,7 +45,8 @@ pub fn write(docs: &Path) -> Result<Vec<String>> {
             continue;
         }
         if let Some(folder) = file.parent() {
-            std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+            std::fs::create_dir_all(folder)
+                .with_context(|| format!("cannot make {}", folder.display()))?;
         }
         std::fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
         written.push(path);
@@ -56,7 +56,8 @@ pub fn write(docs: &Path) -> Result<Vec<String>> {
 
 /// A table row, with the bars of its cells escaped.
 fn row(cells: &[&str]) -> String {
-    let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|").replace('\n', " ")).collect();
+    let cells: Vec<String> =
+        cells.iter().map(|cell| cell.replace('|', "\\|").replace('\n', " ")).collect();
     format!("| {} |\n", cells.join(" | "))
 }
 

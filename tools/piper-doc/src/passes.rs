@@ -43,7 +43,8 @@ fn pass(out: &mut String, info: &PassInfo) {
         facts.push(format!("Runs on `{anchor}`."));
     }
     if !info.requires.is_empty() {
-        let names: Vec<String> = info.requires.iter().map(|name| format!("[`{name}`](#{name})")).collect();
+        let names: Vec<String> =
+            info.requires.iter().map(|name| format!("[`{name}`](#{name})")).collect();
         facts.push(format!("Works on the result of {}.", names.join(", ")));
     }
     if !facts.is_empty() {

@@ -24,7 +24,10 @@ fn pages_are_up_to_date() {
     let known: Vec<String> = piper_doc::pages().into_iter().map(|(path, _)| path).collect();
     for entry in fs::read_dir(docs.join("dialects")).expect("docs/dialects") {
         let name = entry.expect("an entry").file_name().to_string_lossy().into_owned();
-        assert!(known.contains(&format!("dialects/{name}")), "docs/dialects/{name} belongs to no dialect");
+        assert!(
+            known.contains(&format!("dialects/{name}")),
+            "docs/dialects/{name} belongs to no dialect"
+        );
     }
 }
 
@@ -99,14 +102,20 @@ fn guides_quote_the_tree() {
         let mut quotes = 0;
         let mut lines = text.lines();
         while let Some(line) = lines.next() {
-            let Some(info) = line.strip_prefix("```").filter(|info| !info.is_empty()) else { continue };
+            let Some(info) = line.strip_prefix("```").filter(|info| !info.is_empty()) else {
+                continue;
+            };
             let block: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
             let Some((_, path)) = info.split_once(' ') else { continue };
-            let source = fs::read_to_string(root().join(path)).unwrap_or_else(|_| panic!("{guide} quotes {path}, which is not there"));
+            let source = fs::read_to_string(root().join(path))
+                .unwrap_or_else(|_| panic!("{guide} quotes {path}, which is not there"));
             // A line of dots stands for what is left out.
             for part in block.split(|line| line.trim() == "...") {
                 let part = part.join("\n");
-                assert!(source.contains(part.trim_end()), "{guide} quotes what {path} does not say:\n{part}");
+                assert!(
+                    source.contains(part.trim_end()),
+                    "{guide} quotes what {path} does not say:\n{part}"
+                );
             }
             quotes += 1;
         }

@@ -11,7 +11,8 @@ use crate::text::{OperandName, ParseResult, Parser, Printer};
 use crate::{Attr, Block, Module, Op, OpDef, Region, Type, Value};
 
 /// Reads what a directive stands for.
-pub type ParseDirective = for<'r, 'p> fn(&mut Parser<'p>, &mut DirectiveReader<'r, 'p>) -> ParseResult<()>;
+pub type ParseDirective =
+    for<'r, 'p> fn(&mut Parser<'p>, &mut DirectiveReader<'r, 'p>) -> ParseResult<()>;
 
 /// Writes what a directive stands for. What it writes begins with the blank that separates it from what stands before.
 pub type PrintDirective = fn(&mut Printer<'_>, &DirectiveWriter<'_>);

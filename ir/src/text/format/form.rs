@@ -54,7 +54,9 @@ impl Format {
             }
             Element::Attr { slot, .. } => return attr_form(def, *slot),
             Element::SymbolName(_) => "@<name>".to_owned(),
-            Element::Region(i) if def.regions[*i].arity == Arity::Variadic => "{ ... }...".to_owned(),
+            Element::Region(i) if def.regions[*i].arity == Arity::Variadic => {
+                "{ ... }...".to_owned()
+            }
             Element::Region(_) => "{ ... }".to_owned(),
             Element::Regions => "{ ... }...".to_owned(),
             Element::Successor(i) => match def.successors[*i].arity {

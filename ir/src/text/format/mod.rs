@@ -12,13 +12,13 @@ mod print;
 #[cfg(test)]
 mod tests;
 
-pub use directive::{DirectiveDef, ParseDirective, PrintDirective, DirectiveReader, DirectiveWriter};
+pub use directive::{
+    DirectiveDef, DirectiveReader, DirectiveWriter, ParseDirective, PrintDirective,
+};
 pub(super) use parse::Reading;
 use piper_ir_format::{Count, Declaration, Declared, DeclaredAttr, Element, FormatError};
 
-use crate::{
-    Arity, AttrConstraint, InferTypes, OPERAND_SEGMENTS, OpDef, RESULT_SEGMENTS, Trait,
-};
+use crate::{Arity, AttrConstraint, InferTypes, OPERAND_SEGMENTS, OpDef, RESULT_SEGMENTS, Trait};
 
 /// A compiled format.
 #[derive(Debug)]
@@ -54,8 +54,11 @@ impl Format {
     /// What is wrong with it, and where.
     pub fn try_compile(text: &str, def: &OpDef) -> Result<Self, FormatError> {
         let elements = piper_ir_format::read(text, &declaration(def))?;
-        let mut format =
-            Self { elements: Vec::new(), slots: vec![Slot::default(); def.attrs.len()], has_prop_dict: false };
+        let mut format = Self {
+            elements: Vec::new(),
+            slots: vec![Slot::default(); def.attrs.len()],
+            has_prop_dict: false,
+        };
         for (slot, attr) in format.slots.iter_mut().zip(&def.attrs) {
             slot.is_written = matches!(&*attr.name, OPERAND_SEGMENTS | RESULT_SEGMENTS);
         }
@@ -113,7 +116,10 @@ fn may_begin_with_colon(elements: &[Element], tail: bool) -> bool {
             | Element::PropDict
             | Element::Oilist(_) => {}
             // What may be absent lets the next one follow.
-            Element::Operand(_) | Element::Attr { .. } | Element::Region(_) | Element::Successor(_) => {}
+            Element::Operand(_)
+            | Element::Attr { .. }
+            | Element::Region(_)
+            | Element::Successor(_) => {}
             _ => return false,
         }
     }
@@ -143,7 +149,11 @@ fn declaration(def: &OpDef) -> Declaration {
             })
             .collect(),
         regions: def.regions.iter().map(|r| Declared::new(&*r.name, count(r.arity))).collect(),
-        successors: def.successors.iter().map(|s| Declared::new(&*s.name, count(s.arity))).collect(),
+        successors: def
+            .successors
+            .iter()
+            .map(|s| Declared::new(&*s.name, count(s.arity)))
+            .collect(),
         directives: def.directives.iter().map(|directive| directive.name.to_owned()).collect(),
         infers_results: def.has(Trait::SameOperandsAndResultType)
             || def.interface::<InferTypes>().is_some(),
@@ -152,7 +162,10 @@ fn declaration(def: &OpDef) -> Declaration {
 
 /// Deals `total` items out to groups: one each to single ones, what is left to the first group of unknown length. The
 /// length of each group, and whether all items found a place.
-fn deal(total: usize, arities: impl Iterator<Item = Arity> + Clone) -> (impl Iterator<Item = usize>, bool) {
+fn deal(
+    total: usize,
+    arities: impl Iterator<Item = Arity> + Clone,
+) -> (impl Iterator<Item = usize>, bool) {
     let single = arities.clone().filter(|arity| *arity == Arity::One).count();
     let spare = total.saturating_sub(single);
     let loose = arities.clone().find(|arity| *arity != Arity::One);

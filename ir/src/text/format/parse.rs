@@ -60,7 +60,8 @@ impl Format {
         for element in &self.elements {
             let errors = p.reporter.error_count();
             let parsed = self.read(element, p, def, reading, false);
-            let is_outline = !matches!(element, Element::Region(_) | Element::Regions | Element::Type(_));
+            let is_outline =
+                !matches!(element, Element::Region(_) | Element::Regions | Element::Type(_));
             if parsed.is_err() && is_outline && p.reporter.error_count() > errors {
                 self.suggest_form(p, def);
             }
@@ -106,7 +107,8 @@ impl Format {
                 if p.at_operand() {
                     reading.operand_list(p)?;
                 }
-                reading.all_operands = Some(Span { start: from, len: reading.operands.len() - from });
+                reading.all_operands =
+                    Some(Span { start: from, len: reading.operands.len() - from });
                 Ok(())
             }
             Element::Attr { slot, qualified } => {
@@ -279,7 +281,9 @@ impl Format {
             Element::Custom { .. } => {
                 use TokenKind::{Colon, Comma, Eof, Greater, RBrace, RParen, RSquare};
                 !p.token().first_of_line
-                    && ![Colon, Comma, Eof, Greater, RBrace, RParen, RSquare].into_iter().any(|kind| p.at(kind))
+                    && ![Colon, Comma, Eof, Greater, RBrace, RParen, RSquare]
+                        .into_iter()
+                        .any(|kind| p.at(kind))
             }
             Element::Attr { slot, qualified } => {
                 if *qualified {
@@ -410,7 +414,10 @@ impl<'p> Reading<'p> {
         }
         let count: usize = self.groups.iter().map(|group| group.len).sum();
         // What stands for the types that are not written, if the operation has only one.
-        let only_type = def.has(Trait::SameOperandsAndResultType).then(|| self.types.first().copied()).flatten();
+        let only_type = def
+            .has(Trait::SameOperandsAndResultType)
+            .then(|| self.types.first().copied())
+            .flatten();
         if let Some(all) = self.all_operand_types
             && all.len != count
         {
@@ -423,7 +430,10 @@ impl<'p> Reading<'p> {
                 (None, Some(given)) if given.len != group.len => {
                     let name = &def.operands[i].name;
                     let (values, types) = (group.len, given.len);
-                    return Err(p.error_at(start, format!("operand '{name}': {values} operand(s) but {types} type(s)")));
+                    return Err(p.error_at(
+                        start,
+                        format!("operand '{name}': {values} operand(s) but {types} type(s)"),
+                    ));
                 }
                 (None, Some(given)) => Some(given.start),
                 (None, None) => None,
@@ -483,7 +493,9 @@ impl<'p> Reading<'p> {
             let before = p.state().result_types.len();
             match given {
                 Some(given) => {
-                    p.state().result_types.extend(&self.types[given.start..given.start + given.len]);
+                    p.state()
+                        .result_types
+                        .extend(&self.types[given.start..given.start + given.len]);
                 }
                 None if def.has(Trait::SameOperandsAndResultType) && result.arity == Arity::One => {
                     p.state().result_types.extend(first);
@@ -519,7 +531,11 @@ fn attr_dict(p: &mut Parser<'_>) -> ParseResult<()> {
 
 /// Reads an attribute in the form its constraint allows: enumerations as words, units by presence, a dialect's attribute
 /// without its name.
-fn attr_of(p: &mut Parser<'_>, constraint: &AttrConstraint, before_colon: bool) -> ParseResult<Attr> {
+fn attr_of(
+    p: &mut Parser<'_>,
+    constraint: &AttrConstraint,
+    before_colon: bool,
+) -> ParseResult<Attr> {
     match constraint {
         AttrConstraint::Unit => Ok(p.ctx().unit()),
         AttrConstraint::Enum(cases) => {

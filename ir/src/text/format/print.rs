@@ -21,13 +21,27 @@ impl Format {
         self.write_list(&self.elements, p, op, def, &mut spacing);
     }
 
-    fn write_list(&self, elements: &[Element], p: &mut Printer<'_>, op: Op, def: &OpDef, spacing: &mut Spacing) {
+    fn write_list(
+        &self,
+        elements: &[Element],
+        p: &mut Printer<'_>,
+        op: Op,
+        def: &OpDef,
+        spacing: &mut Spacing,
+    ) {
         for element in elements {
             self.write(element, p, op, def, spacing);
         }
     }
 
-    fn write(&self, element: &Element, p: &mut Printer<'_>, op: Op, def: &OpDef, spacing: &mut Spacing) {
+    fn write(
+        &self,
+        element: &Element,
+        p: &mut Printer<'_>,
+        op: Op,
+        def: &OpDef,
+        spacing: &mut Spacing,
+    ) {
         let module = p.module();
         match element {
             Element::Literal(text) => spacing.literal(p, text),
@@ -121,7 +135,9 @@ impl Format {
                 }
             }
             Element::Oilist(clauses) => {
-                for clause in clauses.iter().filter(|clause| clause_is_present(module, op, def, clause)) {
+                for clause in
+                    clauses.iter().filter(|clause| clause_is_present(module, op, def, clause))
+                {
                     self.write_list(clause, p, op, def, spacing);
                 }
             }
@@ -129,7 +145,10 @@ impl Format {
                 (def.directives[*directive].print)(p, &DirectiveWriter { op, arguments });
             }
         }
-        if !matches!(element, Element::Literal(_) | Element::Space(_) | Element::Group { .. } | Element::Oilist(_)) {
+        if !matches!(
+            element,
+            Element::Literal(_) | Element::Space(_) | Element::Group { .. } | Element::Oilist(_)
+        ) {
             (spacing.is_due, spacing.after_punctuation) = (true, false);
         }
     }
@@ -146,7 +165,9 @@ impl Format {
         let (module, ctx) = (p.module(), p.ctx());
         let mut entries = Vec::new();
         if declared {
-            for (i, attr) in def.attrs.iter().enumerate().filter(|(i, _)| !self.slots[*i].is_written) {
+            for (i, attr) in
+                def.attrs.iter().enumerate().filter(|(i, _)| !self.slots[*i].is_written)
+            {
                 let value = module.slot(op, i).filter(|value| !is_default(module, def, i, *value));
                 entries.extend(value.map(|value| (ctx.name(&attr.name), value)));
             }
@@ -160,7 +181,13 @@ impl Format {
         entries
     }
 
-    fn print_dictionary(&self, p: &mut Printer<'_>, entries: &[(Name, Attr)], open: &str, close: &str) {
+    fn print_dictionary(
+        &self,
+        p: &mut Printer<'_>,
+        entries: &[(Name, Attr)],
+        open: &str,
+        close: &str,
+    ) {
         if !entries.is_empty() {
             p.text(open);
             p.entries(entries);
@@ -178,7 +205,8 @@ impl Spacing {
 
     /// The rules of MLIR's generated printers.
     fn literal(&mut self, p: &mut Printer<'_>, text: &str) {
-        let is_mark = text.len() == 1 && !text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        let is_mark =
+            text.len() == 1 && !text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
         let wants_blank = match (is_mark, self.after_punctuation) {
             (false, _) => true,
             (true, true) => !">)}],".contains(text),
@@ -226,7 +254,8 @@ fn is_present(module: &Module, op: Op, def: &OpDef, anchor: &Element) -> bool {
 
 /// Whether any part of an oilist's clause is there; its literals say nothing.
 fn clause_is_present(module: &Module, op: Op, def: &OpDef, clause: &[Element]) -> bool {
-    let parts = clause.iter().filter(|element| !matches!(element, Element::Literal(_) | Element::Space(_)));
+    let parts =
+        clause.iter().filter(|element| !matches!(element, Element::Literal(_) | Element::Space(_)));
     parts.into_iter().any(|element| is_present(module, op, def, element))
 }
 
@@ -263,7 +292,9 @@ fn print_attr_of(p: &mut Printer<'_>, constraint: &AttrConstraint, attr: Attr) {
     let ctx = p.ctx();
     match (constraint, attr.data(ctx)) {
         (AttrConstraint::Enum(_), AttrData::Str(text)) => p.word(text),
-        (AttrConstraint::Dialect(full), AttrData::Dialect { name, params }) if name.text(ctx) == *full => {
+        (AttrConstraint::Dialect(full), AttrData::Dialect { name, params })
+            if name.text(ctx) == *full =>
+        {
             match ctx.attr_def(*name) {
                 Some(def) => (def.print)(p, params),
                 None => p.attr(attr),

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use super::{DirectiveReader, DirectiveWriter, Format};
-use crate::text::{ParseResult, Parser, PrintOptions, Printer, TokenKind, parse_module, print_module};
+use crate::text::{
+    ParseResult, Parser, PrintOptions, Printer, TokenKind, parse_module, print_module,
+};
 use crate::verify::verify;
 use crate::{
     AttrConstraint as A, Context, Dialect, InferInput, Op, OpDef, Reporter, SourceFile, Type,
@@ -212,7 +214,10 @@ fn operands_and_types() {
     stays("%0:2 = t.types %a, %b : i32, i32 -> f32, f64");
     assert_eq!(error("t.all : () -> ()"), "'t.all' does not take 0 operand(s)");
     assert_eq!(error("t.all %a, %b : (i32) -> ()"), "2 operand(s) but 1 type(s)");
-    assert_eq!(error("%0:2 = t.types %a, %b : i32, i32 -> f32"), "expected ',', found the end of the file");
+    assert_eq!(
+        error("%0:2 = t.types %a, %b : i32, i32 -> f32"),
+        "expected ',', found the end of the file"
+    );
 }
 
 #[test]
@@ -251,7 +256,10 @@ fn attributes() {
     assert_eq!(error("t.attrs<sub> 3"), "expected one of \"add\", \"mul\", \"25%\", found 'sub'");
     assert_eq!(error("t.attrs<add>"), "expected an attribute, found the end of the file");
     assert_eq!(error("t.attrs<add> 3 {n = 3}"), "attribute 'n' is given twice");
-    assert_eq!(error("t.attrs<add> 3 : i32 extra"), "custom form of unregistered operation 'extra'");
+    assert_eq!(
+        error("t.attrs<add> 3 : i32 extra"),
+        "custom form of unregistered operation 'extra'"
+    );
     stays("t.attrs<add> 3 : i32");
 }
 
@@ -271,7 +279,10 @@ fn else_branches_and_clauses() {
 fn dictionaries() {
     stays("t.props <{n = 3}>");
     stays("t.props <{n = 3, s = \"x\"}> attributes {k}");
-    assert_eq!(error("t.props <{n = 3}"), "expected '>' after the properties, found the end of the file");
+    assert_eq!(
+        error("t.props <{n = 3}"),
+        "expected '>' after the properties, found the end of the file"
+    );
 }
 
 #[test]
@@ -280,8 +291,13 @@ fn regions_and_successors() {
     stays("t.regions {\n  %0 = t.make : i32\n} or {\n}, {\n} {k}");
     stays("t.all_regions {\n}, {\n}");
     stays("t.all_regions");
-    stays("\"x.f\"() ({\n  t.branch ^bb1 or ^bb2, ^bb1 with %a : i32\n^bb1:\n  t.jump ^bb1, ^bb2\n^bb2:\n  t.jump\n}) : () -> ()");
-    assert_eq!(error("\"x.f\"() ({\n  t.branch with %a : i32\n}) : () -> ()"), "expected a block name (^name), found 'with'");
+    stays(
+        "\"x.f\"() ({\n  t.branch ^bb1 or ^bb2, ^bb1 with %a : i32\n^bb1:\n  t.jump ^bb1, ^bb2\n^bb2:\n  t.jump\n}) : () -> ()",
+    );
+    assert_eq!(
+        error("\"x.f\"() ({\n  t.branch with %a : i32\n}) : () -> ()"),
+        "expected a block name (^name), found 'with'"
+    );
 }
 
 #[test]
@@ -304,7 +320,10 @@ fn the_form_names_what_it_takes() {
         _ => String::new(),
     };
     assert_eq!(form(Else::def()), "t.else (of %a : <type> | nothing)");
-    assert_eq!(form(Groups::def()), "t.groups (%a...) [by %b...] [at %c] [: <type>] [and <type>] [last <type>]");
+    assert_eq!(
+        form(Groups::def()),
+        "t.groups (%a...) [by %b...] [at %c] [: <type>] [and <type>] [last <type>]"
+    );
     assert_eq!(form(Clauses::def()), "t.clauses [n (<n>)] [wait] [a (%a : <type>)]");
     assert_eq!(form(Props::def()), "t.props <{n = ...}>");
     assert_eq!(form(Branch::def()), "t.branch ^dest [or ^others...] [with %args... : <type>]");
@@ -313,11 +332,20 @@ fn the_form_names_what_it_takes() {
 #[test]
 fn a_definition_made_at_run_time_has_its_format_checked() {
     let mut def = OpDef::new("t.data");
-    def.attrs.push(crate::AttrDef { name: "n".into(), required: true, constraint: A::Int, default: None });
+    def.attrs.push(crate::AttrDef {
+        name: "n".into(),
+        required: true,
+        constraint: A::Int,
+        default: None,
+    });
     let wrong = Format::try_compile("$m attr-dict", &def).expect_err("no such name");
     assert_eq!((wrong.message.as_str(), wrong.at), ("'$m' is not declared; did you mean '$n'?", 1));
     let def = def.with_format("`=` $n attr-dict").finish();
-    let ctx = Arc::new(Context::new([Dialect { name: "t", ops: vec![Arc::new(def)], ..Dialect::default() }]));
+    let ctx = Arc::new(Context::new([Dialect {
+        name: "t",
+        ops: vec![Arc::new(def)],
+        ..Dialect::default()
+    }]));
     let source = SourceFile::new("t.pir", "t.data = 4");
     let module = parse_module(&ctx, &source, &mut Reporter::new(&ctx)).expect("valid");
     let op = module.top_level()[0];
