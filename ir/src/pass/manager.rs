@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::sync::Mutex;
 
-use super::run::{Run, Stop};
+use super::run::{Failure, Run, Stop};
 use super::{
     AnalysisCache, Instrumentation, IrPrinting, Pass, PassFailed, PassInfo, PassRecord, PassResult,
     RemarkFilter,
@@ -62,6 +62,7 @@ pub struct PassManager {
     anchor: String,
     pub(super) elements: Vec<Element>,
     records: Vec<PassRecord>,
+    failure: Option<Failure>,
 }
 
 impl std::fmt::Debug for PassManager {
@@ -73,7 +74,7 @@ impl std::fmt::Debug for PassManager {
 impl PassManager {
     /// An empty pipeline for operations named `anchor`, or `any`.
     pub fn new(anchor: impl Into<String>) -> Self {
-        Self { anchor: anchor.into(), elements: Vec::new(), records: Vec::new() }
+        Self { anchor: anchor.into(), elements: Vec::new(), records: Vec::new(), failure: None }
     }
 
     /// The name of the operations it runs on, or `any`.
@@ -184,6 +185,7 @@ impl PassManager {
             reporter.error(module.op_loc(root), message);
             return Err(PassFailed);
         }
+        self.failure = None;
         let may_split = !options.printing.is_wanted() && !instrumentation.needs_order();
         let hooks = Mutex::new(instrumentation);
         let mut run = Run { module, reporter, options, hooks: &hooks, live: vec![root], may_split };
@@ -193,7 +195,10 @@ impl PassManager {
         let root = run.live[0];
         let stopped = match result {
             Ok(_) => Ok(()),
-            Err(Stop::Failed) => Err(PassFailed),
+            Err(Stop::Failed(failure)) => {
+                self.failure = failure;
+                Err(PassFailed)
+            }
             Err(Stop::Panicked { payload, pass, op }) => {
                 run.hook(|hooks, _| hooks.pass_panicked(&pass, &op));
                 std::panic::resume_unwind(payload)
@@ -209,6 +214,11 @@ impl PassManager {
             }
         }
         stopped
+    }
+
+    /// The pass that ended the latest run, if one did.
+    pub fn failure(&self) -> Option<&Failure> {
+        self.failure.as_ref()
     }
 
     /// What the runs so far cost and counted, in pipeline order. Nothing of a run in which a pass panicked.

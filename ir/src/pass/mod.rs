@@ -68,6 +68,7 @@ pub use options::{OptionDef, PassOptions};
 pub use printing::IrPrinting;
 pub use record::{AnalysisRecord, PassRecord};
 pub use registry::PassRegistry;
+pub use run::Failure;
 
 /// A pass failed; what is wrong has been reported.
 #[derive(Clone, Copy, Debug)]

@@ -14,7 +14,7 @@ use super::manager::{Element, records_of};
 use super::run::{Run, Stop};
 use super::{PassRecord, RunOptions};
 use crate::module::Part;
-use crate::{Diagnostic, Module, Op, Reporter};
+use crate::{Diagnostic, Module, Op};
 
 /// Groups a thread: more than one, so that a thread whose groups were quick takes over another's.
 const GROUPS_A_THREAD: usize = 2;
@@ -71,11 +71,12 @@ impl Run<'_, '_, '_> {
         groups: Vec<Vec<Op>>,
     ) -> Option<Result<Preserved, Stop>> {
         let parts = self.module.split(&groups, &mut self.live)?;
-        let (options, hooks, ctx) = (self.options, self.hooks, self.reporter.ctx());
+        let (options, hooks) = (self.options, self.hooks);
+        let blank = self.reporter.fork();
         let first_failed = AtomicUsize::new(usize::MAX);
         let run = |(index, mut part): (usize, Part)| {
             let mut records = records_of(elements);
-            let mut reporter = Reporter::new(ctx);
+            let mut reporter = blank.fork();
             if first_failed.load(Ordering::Relaxed) < index {
                 return Done { part, records, diagnostics: Vec::new(), outcome: None };
             }
@@ -137,7 +138,7 @@ impl Run<'_, '_, '_> {
                     "a nested pass put '{name}' beside the operation it runs on; it may only change what is inside"
                 );
                 self.reporter.error(loc, message);
-                result = Err(Stop::Failed);
+                result = Err(Stop::Failed(None));
             }
             // A group that was skipped comes after one that failed.
             if let Some(outcome) = outcome {

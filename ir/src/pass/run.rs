@@ -19,7 +19,7 @@ pub(super) type Hooks<'i> = Mutex<&'i mut (dyn Instrumentation + 'i)>;
 
 /// Why a run ends early.
 pub(super) enum Stop {
-    Failed,
+    Failed(Option<Failure>),
     /// A pass panicked: with what, which pass, and on which operation in words.
     Panicked {
         payload: Box<dyn Any + Send>,
@@ -109,8 +109,8 @@ impl<'i> Run<'_, '_, 'i> {
         let result = match outcome {
             Ok(result) => result,
             Err(payload) => {
-                let op = described(self.module, op);
-                return Err(Stop::Panicked { payload, pass: name.to_owned(), op });
+                let Failure { pass, op } = Failure::new(name, self.module, op);
+                return Err(Stop::Panicked { payload, pass, op });
             }
         };
         let elapsed = start.elapsed();
@@ -132,7 +132,9 @@ impl<'i> Run<'_, '_, 'i> {
             let outcome = if result.is_err() { " Failed" } else { "" };
             self.print("After", name, outcome, op);
         }
-        result.map_err(|PassFailed| Stop::Failed)?;
+        if result.is_err() {
+            return Err(Stop::Failed(Some(Failure::new(name, self.module, op))));
+        }
         if options.verify_each && !preserved.all {
             let start = Instant::now();
             let verified = verify_op(self.module, op, self.reporter);
@@ -142,7 +144,7 @@ impl<'i> Run<'_, '_, 'i> {
                 self.reporter
                     .remark(loc, format!("the errors above are in what pass '{name}' made"));
                 self.hook(|hooks, module| hooks.after_verifier_failed(Step(entry), module, op));
-                return Err(Stop::Failed);
+                return Err(Stop::Failed(Some(Failure::new(name, self.module, op))));
             }
         }
         Ok(preserved)
@@ -226,7 +228,7 @@ impl<'i> Run<'_, '_, 'i> {
                 ),
             };
             self.reporter.error(module.op_loc(first), message);
-            return Err(Stop::Failed);
+            return Err(Stop::Failed(None));
         }
         Ok(found)
     }
@@ -262,8 +264,18 @@ fn nested_pipelines(elements: &[Element]) -> impl Iterator<Item = &PassManager> 
     })
 }
 
-/// `'func.func' @f`
-fn described(module: &Module, op: Op) -> String {
-    let symbol = module.symbol_name(op).map_or(String::new(), |name| format!(" @{name}"));
-    format!("'{}'{symbol}", module.name_text(op))
+/// Which pass ended a run, and on what.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Failure {
+    /// The pass.
+    pub pass: String,
+    /// The operation in words: `'func.func' @f`.
+    pub op: String,
+}
+
+impl Failure {
+    fn new(pass: &str, module: &Module, op: Op) -> Self {
+        let symbol = module.symbol_name(op).map_or(String::new(), |name| format!(" @{name}"));
+        Self { pass: pass.to_owned(), op: format!("'{}'{symbol}", module.name_text(op)) }
+    }
 }

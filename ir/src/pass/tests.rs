@@ -235,6 +235,8 @@ fn what_a_pass_breaks_is_its_fault() {
     let last = diagnostics.last().expect("a remark");
     assert_eq!(last.message, "the errors above are in what pass 'break' made");
     assert!(log.0.contains(&"break broke it".to_owned()));
+    let failure = manager.failure().expect("it failed");
+    assert_eq!((&*failure.pass, &*failure.op), ("break", "'builtin.module'"));
     assert!(!log.0.contains(&"idle -".to_owned()));
     let options = RunOptions { verify_each: false, ..RunOptions::default() };
     let mut manager = pipeline("builtin.module", &["break", "idle"]);

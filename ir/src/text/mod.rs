@@ -28,7 +28,7 @@ pub use format::{
     DirectiveDef, DirectiveReader, DirectiveWriter, Format, ParseDirective, PrintDirective,
 };
 pub use lexer::{LexError, Token, TokenKind};
-pub use parse_ops::{EntryArg, parse_module};
+pub use parse_ops::{EntryArg, parse_module, parse_without_module};
 pub use parse_locs::ArgLoc;
 pub use parser::{Failed, ParseResult, Parser};
 pub use print_attrs::{print_attr, print_loc, print_type};

@@ -20,16 +20,7 @@ pub fn parse_module(
     source: &SourceFile,
     reporter: &mut Reporter<'_>,
 ) -> Option<Module> {
-    let mut parser = Parser::new(ctx, source, Module::new(Arc::clone(ctx)));
-    parser.top_level();
-    let Parser { mut module, reporter: mut found, .. } = parser;
-    let failed = found.error_count() > 0;
-    for diagnostic in found.take() {
-        reporter.report(diagnostic);
-    }
-    if failed {
-        return None;
-    }
+    let mut module = parse_body(ctx, source, reporter)?;
     // A file that is one module is that module, not a module in a module.
     if let [only] = module.top_level()[..]
         && module.name_text(only) == "builtin.module"
@@ -38,6 +29,41 @@ pub fn parse_module(
         module.set_root(only);
     }
     Some(module)
+}
+
+/// As [`parse_module`], without a module around what is read: the one operation of the source becomes the root.
+pub fn parse_without_module(
+    ctx: &Arc<Context>,
+    source: &SourceFile,
+    reporter: &mut Reporter<'_>,
+) -> Option<Module> {
+    let mut module = parse_body(ctx, source, reporter)?;
+    let ops = module.top_level();
+    let [only] = ops[..] else {
+        let loc = ops.get(1).map_or(ctx.file_loc(&source.name, 1, 1), |op| module.op_loc(*op));
+        let message = format!("expected one top-level operation, found {}", ops.len());
+        reporter.error(loc, message).hint("put a module around them");
+        return None;
+    };
+    module.detach(only);
+    module.set_root(only);
+    Some(module)
+}
+
+/// The operations of a source, in a module made for them.
+fn parse_body(
+    ctx: &Arc<Context>,
+    source: &SourceFile,
+    reporter: &mut Reporter<'_>,
+) -> Option<Module> {
+    let mut parser = Parser::new(ctx, source, Module::new(Arc::clone(ctx)));
+    parser.top_level();
+    let Parser { module, reporter: mut found, .. } = parser;
+    let failed = found.error_count() > 0;
+    for diagnostic in found.take() {
+        reporter.report(diagnostic);
+    }
+    (!failed).then_some(module)
 }
 
 /// An argument of a region's entry block as written by custom syntax.

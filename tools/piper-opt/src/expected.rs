@@ -12,6 +12,8 @@ use regex::Regex;
 enum Place {
     Line(u32),
     Unknown,
+    /// In another file: nothing there can be expected.
+    Elsewhere,
 }
 
 #[derive(Debug)]
@@ -38,6 +40,10 @@ struct Expected {
 pub(crate) struct Fault {
     pub(crate) line: Option<u32>,
     pub(crate) message: String,
+    /// How to mend it.
+    pub(crate) hint: Option<String>,
+    /// Whether it is a diagnostic that nobody expected, rather than an expectation that was not met or is malformed.
+    pub(crate) is_surplus: bool,
 }
 
 /// Compares diagnostics with the comments of `text`, the text of the file called `file`.
@@ -49,6 +55,7 @@ pub(crate) fn compare(
 ) -> Vec<Fault> {
     let mut faults = Vec::new();
     let mut expected = read(text, &mut faults);
+    let mut surplus: Vec<(Severity, Place, &str)> = Vec::new();
     for diagnostic in diagnostics {
         let notes = diagnostic.notes.iter().map(|note| (Severity::Note, note.loc, &*note.message));
         let whole = std::iter::once((diagnostic.severity, diagnostic.loc, &*diagnostic.message));
@@ -57,24 +64,34 @@ pub(crate) fn compare(
             let matching = expected.iter_mut().find(|e| {
                 !e.met && e.severity == severity && e.place == place && e.message.accepts(message)
             });
-            match (matching, place) {
-                (Some(expected), _) => expected.met = true,
-                (None, place) => faults.push(Fault {
-                    line: if let Place::Line(line) = place { Some(line) } else { None },
-                    message: format!("unexpected {}: {message}", severity.text()),
-                }),
+            match matching {
+                Some(expected) => expected.met = true,
+                None => surplus.push((severity, place, message)),
             }
         }
     }
-    faults.extend(expected.iter().filter(|e| !e.met).map(|e| Fault {
-        line: Some(e.line),
-        message: match e.place {
-            Place::Line(line) if line != e.line => {
-                let what = e.severity.text();
-                format!("expected {what} '{}' did not come on line {line}", e.text)
+    for expected in expected.iter().filter(|e| !e.met) {
+        let what = expected.severity.text();
+        let message = match expected.place {
+            Place::Line(line) if line != expected.line => {
+                format!("expected {what} '{}' did not come on line {line}", expected.text)
             }
-            _ => format!("expected {} '{}' did not come", e.severity.text(), e.text),
-        },
+            _ => format!("expected {what} '{}' did not come", expected.text),
+        };
+        // What came instead is usually the same on another line or of another kind.
+        let near = surplus.iter().find(|(_, _, message)| expected.message.accepts(message));
+        let hint = near.map(|(severity, place, _)| match place {
+            Place::Line(line) => format!("it came as {} on line {line}", severity.text()),
+            Place::Unknown => format!("it came as {} @unknown", severity.text()),
+            Place::Elsewhere => format!("it came as {} in another file", severity.text()),
+        });
+        faults.push(Fault { line: Some(expected.line), message, hint, is_surplus: false });
+    }
+    faults.extend(surplus.into_iter().map(|(severity, place, message)| Fault {
+        line: if let Place::Line(line) = place { Some(line) } else { None },
+        message: format!("unexpected {}: {message}", severity.text()),
+        hint: None,
+        is_surplus: true,
     }));
     faults.sort_by_key(|fault| fault.line);
     faults
@@ -83,7 +100,8 @@ pub(crate) fn compare(
 fn place_of(ctx: &Context, file: &str, loc: Loc) -> Place {
     match loc.file_position(ctx) {
         Some((name, line, _)) if name == file => Place::Line(line),
-        _ => Place::Unknown,
+        Some(_) => Place::Elsewhere,
+        None => Place::Unknown,
     }
 }
 
@@ -118,7 +136,12 @@ fn read(text: &str, faults: &mut Vec<Fault>) -> Vec<Expected> {
                     }
                     expected.push(one);
                 }
-                Err(message) => faults.push(Fault { line: Some(number), message }),
+                Err(message) => faults.push(Fault {
+                    line: Some(number),
+                    message,
+                    hint: None,
+                    is_surplus: false,
+                }),
             }
             rest = &rest[end..];
         }

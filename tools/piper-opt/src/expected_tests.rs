@@ -46,6 +46,20 @@ fn what_is_expected_and_comes_is_no_fault() {
 }
 
 #[test]
+fn what_came_instead_is_told() {
+    let ctx = Context::new([]);
+    let mut reporter = Reporter::new(&ctx);
+    reporter.warning(ctx.file_loc("f", 2, 1), "very bad");
+    reporter.error(ctx.file_loc("g", 1, 1), "elsewhere");
+    let text = "x // expected-error {{bad}}\n// expected-error@unknown {{elsewhere}}";
+    let faults = compare(&ctx, "f", text, reporter.diagnostics());
+    let unmet: Vec<_> = faults.iter().filter(|f| !f.is_surplus).collect();
+    let hints: Vec<_> = unmet.iter().map(|f| f.hint.as_deref().unwrap_or("")).collect();
+    assert_eq!(hints, ["it came as warning on line 2", "it came as error in another file"]);
+    assert_eq!(faults.len(), 4);
+}
+
+#[test]
 fn every_difference_is_a_fault_at_its_line() {
     use Severity::{Error, Warning};
     for (text, found, line, message) in [

@@ -80,6 +80,17 @@ pub(crate) fn write(output: &str, contents: &[u8], cwd: &Path) -> Result<(), Str
     })
 }
 
+/// Writes a file, with the folders above it.
+///
+/// # Errors
+/// One line that says which path and why.
+pub(crate) fn write_with_folders(path: &Path, contents: &str) -> Result<(), String> {
+    let folder = path.parent().unwrap_or(path);
+    std::fs::create_dir_all(folder)
+        .and_then(|()| std::fs::write(path, contents))
+        .map_err(|error| format!("cannot write '{}': {error}", path.display()))
+}
+
 /// A name in the same folder that no other running process uses.
 fn part_beside(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();

@@ -21,9 +21,17 @@ mod crash;
 mod driver;
 mod expected;
 mod files;
+mod flags;
 mod listing;
+mod part;
 mod report;
+mod reproducer;
+mod round_trip;
+mod split;
 mod stages;
+mod statistics;
+mod timing;
+mod trace;
 
 use std::io::{IsTerminal, Read, Write};
 use std::path::Path;
@@ -56,7 +64,8 @@ impl Output {
 }
 
 /// Runs the tool with these passes and dialects. `args` come without the program's name; relative paths are under `cwd`.
-/// The only files touched are those the arguments name, and a reproducer in `cwd` if a pass panics.
+/// The only files touched are those the arguments name, and a reproducer in `cwd` if a pass panics. What happens to be on
+/// the terminal does not matter: there are no colours unless `--color` asks for them.
 pub fn main_with(
     registry: PassRegistry,
     dialects: Vec<Dialect>,

@@ -1,13 +1,11 @@
-//! Which passes run, in which order, and what is told of it.
+//! Which passes run, in which order.
 
-use std::fmt::Write;
-
-use piper_ir::pass::{
-    Instrumentation, IrDump, PassManager, PassRecord, PassRegistry, PassResult, RunOptions,
-};
+use piper_ir::pass::{PassManager, PassRegistry, PassResult, RunOptions};
 use piper_ir::{Module, Reporter};
 use piper_passes::pipeline_text::{PassRequest, pass_manager, single_pass};
 use piper_passes::registry::implied_pipeline;
+
+use crate::trace::Trace;
 
 /// What is to be run.
 #[derive(Clone, Debug)]
@@ -16,33 +14,6 @@ pub(crate) enum Job {
     Pipeline(String),
     /// These passes; with `implied`, each after what it builds on.
     Passes { requests: Vec<PassRequest>, implied: bool },
-}
-
-/// What a run tells, kept even if a pass panics.
-#[derive(Debug, Default)]
-pub(crate) struct Trace {
-    /// IR that was asked to be printed.
-    pub(crate) printed: String,
-    /// For each pass that was asked for and needed others first: its name and theirs.
-    pub(crate) implied: Vec<(String, Vec<&'static str>)>,
-    /// The pass that panicked.
-    pub(crate) running: Option<String>,
-    /// Times and statistics, in order.
-    pub(crate) records: Vec<PassRecord>,
-}
-
-impl Instrumentation for Trace {
-    fn needs_order(&self) -> bool {
-        false
-    }
-
-    fn pass_panicked(&mut self, pass: &str, _op: &str) {
-        self.running = Some(pass.to_owned());
-    }
-
-    fn print(&mut self, dump: &IrDump<'_>) {
-        let _ = write!(self.printed, "// -----// {} //----- //\n{}\n", dump.title, dump.text);
-    }
 }
 
 /// Runs the passes; what is wrong is in `reporter`.
@@ -60,8 +31,13 @@ pub(crate) fn run(
      -> PassResult {
         match manager {
             Ok(mut manager) => {
+                trace.anchor = manager.anchor().to_owned();
+                if !manager.is_empty() {
+                    trace.pipelines.push(manager.body_text());
+                }
                 let result = manager.run(module, reporter, options, trace);
                 trace.records.extend_from_slice(manager.records());
+                trace.failure = manager.failure().cloned();
                 result
             }
             Err(message) => {
@@ -77,7 +53,9 @@ pub(crate) fn run(
         Job::Passes { requests, implied } => {
             let mut already: Vec<String> = Vec::new();
             for request in requests {
-                let before = if *implied {
+                // Only a module can lack a level.
+                let is_module = module.name_text(module.root()) == "builtin.module";
+                let before = if *implied && is_module {
                     implied_pipeline(registry, module, &request.name, &already)
                 } else {
                     Vec::new()
@@ -94,44 +72,5 @@ pub(crate) fn run(
             }
             Ok(())
         }
-    }
-}
-
-/// `--mlir-timing`
-pub(crate) fn timing_table(records: &[PassRecord]) -> String {
-    let total: f64 = records.iter().map(|record| record.wall.as_secs_f64()).sum();
-    let mut out = format!("// pass execution timing, {:.4} s in all\n", total);
-    let mut line = |record: &PassRecord, depth: usize| {
-        let seconds = record.wall.as_secs_f64();
-        let share = if total > 0.0 { seconds / total * 100.0 } else { 0.0 };
-        let indent = depth * 2;
-        let (runs, s) = (record.runs, if record.runs == 1 { "" } else { "s" });
-        let _ = writeln!(
-            out,
-            "//   {seconds:8.4} s {share:5.1}%  {:indent$}{} ({runs} run{s})",
-            "", record.name
-        );
-    };
-    each(records, 0, &mut line);
-    out
-}
-
-/// `--mlir-pass-statistics`
-pub(crate) fn statistics_table(records: &[PassRecord]) -> String {
-    let mut out = "// pass statistics\n".to_owned();
-    let mut line = |record: &PassRecord, depth: usize| {
-        let _ = writeln!(out, "//   {:indent$}{}", "", record.name, indent = depth * 2);
-        for (name, count) in &record.statistics {
-            let _ = writeln!(out, "//     {count:>8} {name}");
-        }
-    };
-    each(records, 0, &mut line);
-    out
-}
-
-fn each(records: &[PassRecord], depth: usize, tell: &mut impl FnMut(&PassRecord, usize)) {
-    for record in records {
-        tell(record, depth);
-        each(&record.children, depth + 1, tell);
     }
 }

@@ -21,6 +21,7 @@ module {
     %0 = "t.make"() : () -> i32 loc("f":1:2)
     %named, %other = "t.two"(%0, %0) {k = "v"} : (i32, i32) -> (i32, i32)
     "t.cfg"() ({
+    ^bb0(%early: i32 loc("arg":3:4)):
       "t.br"(%0)[^bb1, ^bb2] : (i32) -> ()
     ^bb1(%arg: i32):
       %2 = "t.use"(%arg, %named) : (i32, i32) -> i32
@@ -38,9 +39,12 @@ module {
     }
   }
   "t.user"(%v) : (f32) -> ()
-  module @empty {
+  module @empty attributes {t.blob = dense_resource<key> : tensor<1xi8>} {
   }
 }
+{-#
+  dialect_resources: { builtin: { key: "0x0100000001" } }
+#-}
 "#;
 
 fn modules_inside(module: &Module) -> Vec<Op> {
