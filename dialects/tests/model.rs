@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use piper_dialects::nn::{Along, Batching};
+use piper_ir::interfaces::Along;
+use piper_ir::interfaces::shardable::{factor_rule, propagate};
 use piper_dialects::{func, nn};
 use piper_ir::text::{PrintOptions, parse_module, print_module};
 use piper_ir::{Context, Module, Op, Reporter, SourceFile, verify};
@@ -257,7 +258,7 @@ fn batching(op_text: &str, along: &[Along]) -> Result<Vec<Along>, String> {
     let module = parse(&ctx, &text).unwrap_or_else(|e| panic!("{e:?}"));
     let f = module.top_level()[0];
     let op: Op = module.first_op(module.only_block(f).unwrap()).unwrap();
-    (module.def(op).unwrap().interface::<Batching>().unwrap().0)(&module, op, along)
+    propagate(&module, op, &factor_rule(&module, op).unwrap(), along)
 }
 
 #[test]

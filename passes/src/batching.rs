@@ -1,11 +1,12 @@
 //! How the values of a function vary when the batch is divided, and dividing it.
 //!
-//! Which dimension is the batch is said on the arguments (`batch_dim`); how it goes through an operation, by its `Batching`
-//! interface. Dividing changes types and nothing else: a mean keeps the count it had (see `nn.cross_entropy`), so that
+//! Which dimension is the batch is said on the arguments (`batch_dim`); how it goes through an operation, by its factor
+//! rule (interface `Shardable`). Dividing changes types and nothing else: a mean keeps the count it had (see `nn.cross_entropy`), so that
 //! what the parts give adds up.
 
 use piper_dialects::func;
-use piper_dialects::nn::{Along, Batching};
+use piper_ir::interfaces::Along;
+use piper_ir::interfaces::shardable::{factor_rule, propagate};
 use piper_ir::pass::PassFailed;
 use piper_ir::{Module, Op, Reporter, Value};
 use rustc_hash::FxHashMap;
@@ -26,13 +27,13 @@ pub fn along(
         along.insert(arg, dim.map_or(Along::Whole, |d| Along::Dim(d as usize)));
     }
     for op in module.ops(body) {
-        let Some(rule) = module.def(op).and_then(|def| def.interface::<Batching>()) else {
+        let Some(rule) = factor_rule(module, op) else {
             along.extend(module.results(op).map(|v| (v, Along::Whole)));
             continue;
         };
         let operands: Vec<Along> =
             module.operands(op).map(|v| along.get(&v).copied().unwrap_or(Along::Whole)).collect();
-        match (rule.0)(module, op, &operands) {
+        match propagate(module, op, &rule, &operands) {
             Ok(results) => along.extend(module.results(op).zip(results)),
             Err(why) => {
                 // What comes after would only repeat it.

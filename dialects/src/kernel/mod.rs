@@ -5,11 +5,14 @@
 //! Its kind says which family of machine code it becomes. At the model level a kernel is launched on values
 //! (`kernel.launch`), in a device program on buffers (`device.launch`), in the order of its arguments and results.
 
+mod fusion;
 mod verify;
 
 use piper_ir::{AttrConstraint as A, Block, Dialect, Module, Op, Type, TypeConstraint as T};
 
 use crate::func::{self, syntax};
+
+pub use fusion::Fusion;
 
 /// The kinds of kernels, as `kernel.func` names them.
 pub const KINDS: &[&str] = &[
@@ -35,17 +38,17 @@ const COUNT: A =
 piper_ir::dialect_ops! {
     /// A kernel: one launch, which runs the operations of its body fused.
     ///
-    /// ```mlir
+    /// `flops` are floating-point operations (a multiply-add is two, a transcendental function ten); `bytes` is what a launch
+    /// must at least move between memory and core. `overwrites` lists pairs (result, argument): the result may be written to
+    /// the buffer of that argument, which is not read afterwards.
+    ///
+    /// ```mlir module
     /// kernel.func @gemm0(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) -> tensor<4x16xf32> attributes {bytes = 896, flops = 2176, kind = "gemm"} {
     ///   %0 = nn.linear %x, %w : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
     ///   %1 = nn.gelu %0 : tensor<4x16xf32>
     ///   kernel.return %1 : tensor<4x16xf32>
     /// }
     /// ```
-    ///
-    /// `flops` are floating-point operations (a multiply-add is two, a transcendental function ten); `bytes` is what a launch
-    /// must at least move between memory and core. `overwrites` lists pairs (result, argument): the result may be written to
-    /// the buffer of that argument, which is not read afterwards.
     Func = "kernel.func" {
         attrs: {
             sym_name: one(A::Str),
@@ -65,6 +68,13 @@ piper_ir::dialect_ops! {
     }
 
     /// Ends a kernel and gives its results.
+    ///
+    /// ```mlir module
+    /// kernel.func @double(%a: tensor<4xf32>) -> tensor<4xf32> attributes {kind = "map"} {
+    ///   %b = nn.add %a, %a : tensor<4xf32>
+    ///   kernel.return %b : tensor<4xf32>
+    /// }
+    /// ```
     Return = "kernel.return" {
         operands: { operands: many(T::Any) },
         traits: [Terminator, Pure],
@@ -73,6 +83,17 @@ piper_ir::dialect_ops! {
     }
 
     /// Launches a kernel on values: `kernel.launch @gemm0(%x, %w) : (T, U) -> V`.
+    ///
+    /// ```mlir module
+    /// kernel.func @double(%a: tensor<4xf32>) -> tensor<4xf32> attributes {kind = "map"} {
+    ///   %b = nn.add %a, %a : tensor<4xf32>
+    ///   kernel.return %b : tensor<4xf32>
+    /// }
+    /// func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+    ///   %y = kernel.launch @double(%x) : (tensor<4xf32>) -> tensor<4xf32>
+    ///   func.return %y : tensor<4xf32>
+    /// }
+    /// ```
     Launch = "kernel.launch" {
         operands: { operands: many(T::Any) },
         results: { outputs: many(T::Any) },

@@ -22,7 +22,8 @@ pub(super) fn infer_types(input: &InferInput<'_>) -> Result<Vec<Type>, String> {
         }
         letters
     };
-    let (mut sizes, mut leading, mut element): (Vec<(&str, i64)>, Option<&[i64]>, _) = (Vec::new(), None, None);
+    let (mut sizes, mut leading, mut element): (Vec<(&str, i64)>, Option<&[i64]>, _) =
+        (Vec::new(), None, None);
     for &(letter, attribute) in signature.attributes {
         sizes.extend(input.attr(attribute).and_then(|a| a.as_int(ctx)).map(|size| (letter, size)));
     }
@@ -37,7 +38,10 @@ pub(super) fn infer_types(input: &InferInput<'_>) -> Result<Vec<Type>, String> {
             let (is_open, rank) = (named < letters.len(), shape.len());
             if rank < named || (!is_open && rank > named) {
                 let (name, ty) = (&operand.name, ty.display(ctx));
-                return Err(format!("'{name}' has type {ty}, expected the form [{}]", letters.join(", ")));
+                return Err(format!(
+                    "'{name}' has type {ty}, expected the form [{}]",
+                    letters.join(", ")
+                ));
             }
             let (front, back) = shape.split_at(rank - named);
             if is_open {
@@ -58,11 +62,17 @@ pub(super) fn infer_types(input: &InferInput<'_>) -> Result<Vec<Type>, String> {
             match (letter, leading, size) {
                 ("*", Some(dims), _) => shape.extend(dims),
                 (_, _, Some(size)) => shape.push(size),
-                _ => return Err(format!("nothing fixes the size of dimension {letter} of '{}'", result.name)),
+                _ => {
+                    return Err(format!(
+                        "nothing fixes the size of dimension {letter} of '{}'",
+                        result.name
+                    ));
+                }
             }
         }
         let element = element.or_else(|| input.operands.first()?.as_tensor(ctx).map(|(_, of)| of));
-        let element = element.ok_or_else(|| format!("nothing fixes the element type of '{}'", result.name))?;
+        let element = element
+            .ok_or_else(|| format!("nothing fixes the element type of '{}'", result.name))?;
         types.push(ctx.tensor(&shape, element));
     }
     Ok(types)

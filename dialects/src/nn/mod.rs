@@ -1,12 +1,15 @@
 //! Neural-network operations on whole tensors of one logical device: what a model computes, before any strategy.
 //!
-//! Every operation states its shapes as a [`Signature`], from which the verifier and the rule for splitting a batch
-//! ([`Batching`]) follow. Element types are f32 or f64, the same for all floating-point values of an operation; tokens and
+//! Every operation states its shapes as a [`Signature`], from which the verifier and the rule for dividing it
+//! ([`Shardable`](piper_ir::interfaces::Shardable)) follow. Element types are f32 or f64, the same for all floating-point values of an operation; tokens and
 //! classes are i32. Tensors are row-major and of static shape. In the documentation "rows" are all leading dimensions
 //! together. Backward operations are named after their forward one: `_dx` is the gradient of the input, `_dw` that of the
 //! weights.
 
-pub mod batching;
+mod cost;
+mod factors;
+pub mod gradients;
+mod infer;
 pub mod init;
 mod ops;
 mod signature;
@@ -14,7 +17,7 @@ mod types;
 
 use piper_ir::Dialect;
 
-pub use batching::{Along, Batching};
+pub use factors::factors;
 pub use init::Init;
 pub use ops::activation::{Gelu, GeluDx, Silu, SiluDx};
 pub use ops::attention::{Attention, AttentionDx, Rotary};
@@ -24,7 +27,17 @@ pub use ops::linear::{Linear, LinearDw, LinearDx};
 pub use ops::loss::{CrossEntropy, CrossEntropyDx};
 pub use ops::norm::{LayerNorm, LayerNormDw, LayerNormDx, RmsNorm, RmsNormDw, RmsNormDx};
 pub use ops::parameter::Parameter;
+pub use piper_ir::interfaces::Along;
 pub use signature::{Linearity, Signature};
+
+/// What stands around the examples in the documentation of the operations.
+const SETTING: &str = r#"func.func @f(%x: tensor<4x8x16xf32>, %dy: tensor<4x8x16xf32>, %w: tensor<16x32xf32>, %dh: tensor<4x8x32xf32>,
+             %gamma: tensor<16xf32>, %beta: tensor<16xf32>, %kv: tensor<4x8x8xf32>, %tokens: tensor<4x8xi32>,
+             %table: tensor<64x16xf32>, %logits: tensor<4x8x64xf32>, %dloss: tensor<f32>) {
+  ...
+  func.return
+}
+"#;
 
 /// The dialect.
 pub fn dialect() -> Dialect {
@@ -33,6 +46,7 @@ pub fn dialect() -> Dialect {
         doc: "Neural-network operations on whole tensors, with their gradients.",
         ops: ops::all(),
         attrs: vec![init::definition()],
+        setting: SETTING,
         ..Dialect::default()
     }
 }

@@ -2,8 +2,11 @@
 //!
 //! A form such as `* K` names the dimensions of one operand or result. The first value that mentions a letter fixes its
 //! size; a later one that disagrees is an error naming both. `*`, only in front, stands for any number of leading
-//! dimensions, the same ones wherever it occurs. The splitting rules read the same data: see [`super::batching`].
+//! dimensions, the same ones wherever it occurs. The splitting rules read the same data: see [`super::factors`].
 
+use std::borrow::Cow;
+
+use piper_ir::interfaces::shardable::leading_name;
 use piper_ir::{Module, Op, Reporter, Value};
 
 /// In which operands an operation is linear: what it does with a partial sum.
@@ -85,11 +88,11 @@ pub(super) struct Labelled {
 
 impl Labelled {
     /// The letter of dimension `dim` of a tensor of this form; leading ones are `*0`, `*1`, ...
-    pub(super) fn letter(&self, rank: usize, dim: usize) -> String {
+    pub(super) fn letter(&self, rank: usize, dim: usize) -> Cow<'static, str> {
         let named = self.form.iter().filter(|l| **l != "*").count();
         match (dim + named).checked_sub(rank) {
-            Some(i) => self.form[self.form.len() - named + i].to_owned(),
-            None => format!("*{dim}"),
+            Some(i) => Cow::Borrowed(self.form[self.form.len() - named + i]),
+            None => leading_name(dim),
         }
     }
 }

@@ -25,6 +25,8 @@ const ENUMS: &[(&str, &[&str])] = &[
 enum Field {
     /// `[0, 1]`; left out when empty.
     List,
+    /// `[0, 1]`, always written.
+    Indices,
     /// A number; zero is left out.
     Index,
     /// A number.
@@ -75,9 +77,9 @@ const SCATTER: Fields = &[
 const CHANNEL: Fields = &[("handle", Field::Number), ("type", Field::Number)];
 
 const ALIAS: Fields = &[
-    ("output_tuple_indices", Field::List),
+    ("output_tuple_indices", Field::Indices),
     ("operand_index", Field::Number),
-    ("operand_tuple_indices", Field::List),
+    ("operand_tuple_indices", Field::Indices),
 ];
 
 /// `#stablehlo.dot<...>`
@@ -251,7 +253,7 @@ fn parse_record(p: &mut Parser<'_>, fields: Fields) -> ParseResult<Vec<Attr>> {
         }
         p.expect(TokenKind::Equal, "'='")?;
         found[at] = Some(match fields[at].1 {
-            Field::List => ctx.int_array_attr(&super::forms::int_list(p)?),
+            Field::List | Field::Indices => ctx.int_array_attr(&super::forms::int_list(p)?),
             Field::Index | Field::Number => ctx.int_attr(p.parse_integer()?),
             Field::Flag => {
                 let flag = p.at_keyword("true");

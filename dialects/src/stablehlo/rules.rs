@@ -250,7 +250,7 @@ pub(super) fn dot_general(module: &Module, op: Op) -> FactorRule {
 
 /// Reduced dimensions are joined by the region's operation; only a sum leaves partial sums.
 pub(super) fn reduce(module: &Module, op: Op) -> FactorRule {
-    let inputs = module.operand_group(op, 0).len();
+    let inputs = module.num_operands(op) / 2;
     let from = shape(module, module.operand(op, 0));
     let reduced = ints(module, op, "dimensions");
     let how = applied(module, op).map(|inner| module.name_text(inner));

@@ -1,7 +1,8 @@
 //! What there is to differentiate: the loss, and the values that depend on a parameter.
 
 use piper_dialects::func::{Call, Func};
-use piper_dialects::nn;
+use piper_ir::interfaces::Differentiable;
+use piper_ir::interfaces::differentiable::{differentiable, trained_name};
 use piper_ir::{Module, Op, Reporter, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -69,11 +70,11 @@ pub(super) fn active_values(
                 .hint(format!("run '{pass}' first"));
             continue;
         }
-        if let Some(parameter) = nn::Parameter::cast(module, op) {
-            let first = *parameters.entry(parameter.name_text(module)).or_insert(op);
-            check_same(module, parameter, nn::Parameter(first), reporter);
-            active.insert(parameter.w(module));
-        } else if nn::StopGradient::cast(module, op).is_none()
+        if let Some(tensor) = trained_name(module, op) {
+            let first = *parameters.entry(tensor).or_insert(op);
+            check_same(module, tensor, op, first, reporter);
+            active.insert(module.result(op, 0));
+        } else if !matches!(differentiable(module, op), Some(Differentiable::Stops))
             && module.operands(op).any(|v| active.contains(&v))
         {
             active.extend(module.results(op));
@@ -85,23 +86,23 @@ pub(super) fn active_values(
 /// One name is one tensor.
 fn check_same(
     module: &Module,
-    parameter: nn::Parameter,
-    first: nn::Parameter,
+    name: &str,
+    parameter: Op,
+    first: Op,
     reporter: &mut Reporter<'_>,
 ) {
     let ctx = module.ctx();
-    let name = parameter.name_text(module);
-    let (ty, known) = (module.ty(parameter.w(module)), module.ty(first.w(module)));
+    let (ty, known) = (module.ty(module.result(parameter, 0)), module.ty(module.result(first, 0)));
     let message = if ty != known {
         let (ty, known) = (ty.display(ctx), known.display(ctx));
         format!("parameter '{name}' has type {ty} here, but {known} where it was declared first")
-    } else if parameter.init(module) != first.init(module) {
+    } else if !module.declared(parameter).eq(module.declared(first)) {
         format!("parameter '{name}' has another initialiser here than where it was declared first")
     } else {
         return;
     };
     reporter
-        .error(module.op_loc(parameter.0), message)
-        .note(module.op_loc(first.0), format!("'{name}' is declared here"))
+        .error(module.op_loc(parameter), message)
+        .note(module.op_loc(first), format!("'{name}' is declared here"))
         .hint("parameters of one name are one tensor; rename one of them");
 }

@@ -5,12 +5,14 @@
 //! theirs stay apart.
 
 use piper_dialects::func::{Func, Return};
-use piper_dialects::nn;
+use piper_dialects::nn::gradients;
 use piper_dialects::strategy::TAGS;
-use piper_ir::{Attr, Loc, Module, Op, OpName, OpState, Reporter, Value};
+use piper_ir::interfaces::differentiable::{
+    Backward, Differentiable, differentiable, differentiable_names, trained_name,
+};
+use piper_ir::{Attr, Loc, Module, Op, OpState, Reporter, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::rules::Table;
 use super::{GRADIENTS, PASS};
 
 /// The contributions to one value (or parameter) from the uses in one segment.
@@ -24,9 +26,8 @@ struct Share {
 }
 
 /// Emits the backward program of one function.
-pub struct Vjp<'m> {
-    /// The module.
-    pub module: &'m mut Module,
+pub(super) struct Vjp<'m> {
+    module: &'m mut Module,
     end: Op,
     active: FxHashSet<Value>,
     shares: FxHashMap<Value, Vec<Share>>,
@@ -43,6 +44,67 @@ pub struct Vjp<'m> {
     position: usize,
 }
 
+impl Backward for Vjp<'_> {
+    fn module(&self) -> &Module {
+        self.module
+    }
+
+    fn module_mut(&mut self) -> &mut Module {
+        self.module
+    }
+
+    fn wants(&self, value: Value) -> bool {
+        self.active.contains(&value)
+    }
+
+    /// The operation goes to the current segment.
+    fn emit(
+        &mut self,
+        name: &str,
+        operands: &[Value],
+        like: &[Value],
+        of: Op,
+        keep: &[&str],
+    ) -> Op {
+        let ctx = self.module.ctx_arc();
+        let mut state = OpState::new(ctx.op_name(name), self.loc)
+            .operands(operands.iter().copied())
+            .results(like.iter().map(|&v| self.module.ty(v)));
+        for &attr in keep {
+            state = state.attr_if(&ctx, attr, self.module.attr_by(of, attr));
+        }
+        self.insert(state)
+    }
+
+    fn give(&mut self, value: Value, cotangent: Value) {
+        if !self.wants(value) {
+            return;
+        }
+        self.name_after(value, cotangent);
+        let parameter = self
+            .module
+            .defining_op(value)
+            .and_then(|op| trained_name(self.module, op))
+            .map(str::to_owned);
+        let shares = match parameter {
+            Some(name) => self.parameters.entry(name).or_default(),
+            None => self.shares.entry(value).or_default(),
+        };
+        match shares.iter_mut().find(|share| share.tags == self.tags) {
+            Some(share) => {
+                share.position = self.position;
+                share.values.push(cotangent);
+            }
+            None => shares.push(Share {
+                tags: self.tags,
+                loc: self.loc,
+                position: self.position,
+                values: vec![cotangent],
+            }),
+        }
+    }
+}
+
 impl<'m> Vjp<'m> {
     pub(super) fn new(module: &'m mut Module, end: Op, active: FxHashSet<Value>) -> Self {
         let loc = module.op_loc(end);
@@ -50,13 +112,9 @@ impl<'m> Vjp<'m> {
         if let Some(block) = module.parent_block(end) {
             data.extend(module.args(block));
             for op in module.ops(block) {
-                let is_data = match nn::Parameter::cast(module, op) {
-                    Some(_) => false,
-                    None => {
-                        module.num_operands(op) == 0
-                            || module.operands(op).any(|v| data.contains(&v))
-                    }
-                };
+                let is_data = trained_name(module, op).is_none()
+                    && (module.num_operands(op) == 0
+                        || module.operands(op).any(|v| data.contains(&v)));
                 if is_data {
                     data.extend(module.results(op));
                 }
@@ -77,44 +135,6 @@ impl<'m> Vjp<'m> {
         }
     }
 
-    /// Whether a value's cotangent is needed.
-    pub fn wants(&self, value: Value) -> bool {
-        self.active.contains(&value)
-    }
-
-    /// Adds an operation of the backward program to the current segment. Its results have the types of the values in
-    /// `like`; of the forward operation `of` it takes the attributes in `keep`.
-    pub fn emit(
-        &mut self,
-        name: &str,
-        operands: &[Value],
-        like: &[Value],
-        of: Op,
-        keep: &[&str],
-    ) -> Op {
-        let ctx = self.module.ctx_arc();
-        let mut state = OpState::new(ctx.op_name(name), self.loc)
-            .operands(operands.iter().copied())
-            .results(like.iter().map(|&v| self.module.ty(v)));
-        for &attr in keep {
-            state = state.attr_if(&ctx, attr, self.module.attr_by(of, attr));
-        }
-        self.insert(state)
-    }
-
-    /// As [`emit`](Self::emit), for an operation with one result, which is returned.
-    pub fn value(
-        &mut self,
-        name: &str,
-        operands: &[Value],
-        like: Value,
-        of: Op,
-        keep: &[&str],
-    ) -> Value {
-        let op = self.emit(name, operands, &[like], of, keep);
-        self.module.result(op, 0)
-    }
-
     fn insert(&mut self, state: OpState) -> Op {
         let ctx = self.module.ctx_arc();
         let state = state.attr_if(&ctx, TAGS, self.tags);
@@ -122,35 +142,6 @@ impl<'m> Vjp<'m> {
         self.module.insert_before(self.end, op);
         self.emitted.push(op);
         op
-    }
-
-    /// Contributes to the cotangent of an operand of the forward operation whose rule runs.
-    pub fn give(&mut self, value: Value, cotangent: Value) {
-        if !self.wants(value) {
-            return;
-        }
-        self.name_after(value, cotangent);
-        let parameter = self
-            .module
-            .defining_op(value)
-            .and_then(|op| nn::Parameter::cast(self.module, op))
-            .map(|p| p.name_text(self.module).to_owned());
-        let shares = match parameter {
-            Some(name) => self.parameters.entry(name).or_default(),
-            None => self.shares.entry(value).or_default(),
-        };
-        match shares.iter_mut().find(|share| share.tags == self.tags) {
-            Some(share) => {
-                share.position = self.position;
-                share.values.push(cotangent);
-            }
-            None => shares.push(Share {
-                tags: self.tags,
-                loc: self.loc,
-                position: self.position,
-                values: vec![cotangent],
-            }),
-        }
     }
 
     /// A cotangent is called `d_` and the name of its value, unless it already has a name.
@@ -168,9 +159,7 @@ impl<'m> Vjp<'m> {
     pub(super) fn seed(&mut self, at: Op, loss: Value) {
         let ctx = self.module.ctx_arc();
         self.enter(at, usize::MAX);
-        let one = OpState::new(ctx.op_name(nn::Constant::NAME), self.loc)
-            .results([self.module.ty(loss)])
-            .attr(&ctx, "value", ctx.float_attr(1.0));
+        let one = gradients::one(&ctx, self.loc, self.module.ty(loss));
         let one = self.insert(one);
         let one = self.module.result(one, 0);
         self.give(loss, one);
@@ -187,19 +176,17 @@ impl<'m> Vjp<'m> {
         &mut self,
         op: Op,
         position: usize,
-        table: &Table,
         reporter: &mut Reporter<'_>,
     ) {
         if !self.module.results(op).any(|v| self.shares.contains_key(&v)) {
             return;
         }
-        let name: OpName = self.module.name(op);
-        let Some(rule) = table.get(name) else {
+        let Some(Differentiable::Rule(rule)) = differentiable(self.module, op) else {
             let text = self.module.name_text(op);
             reporter.error(self.module.op_loc(op), format!("'{text}' is not differentiable")).hint(
                 format!(
                     "differentiable are {}; nn.stop_gradient ends the gradient",
-                    table.names(self.module.ctx())
+                    differentiable_names(self.module.ctx()).join(", ")
                 ),
             );
             return;
@@ -256,10 +243,7 @@ impl<'m> Vjp<'m> {
 
     fn copy(&mut self, value: Value, cotangent: Value) -> Value {
         let ctx = self.module.ctx_arc();
-        let state = OpState::new(ctx.op_name(nn::Scale::NAME), self.loc)
-            .operands([cotangent])
-            .results([self.module.ty(value)])
-            .attr(&ctx, "factor", ctx.float_attr(1.0));
+        let state = gradients::copy(&ctx, self.loc, self.module.ty(value), cotangent);
         let op = self.insert(state);
         let copy = self.module.result(op, 0);
         self.name_after(value, copy);
@@ -270,9 +254,7 @@ impl<'m> Vjp<'m> {
         let ctx = self.module.ctx_arc();
         let mut total = parts[0];
         for &part in &parts[1..] {
-            let state = OpState::new(ctx.op_name(nn::Add::NAME), self.loc)
-                .operands([total, part])
-                .results([self.module.ty(value)]);
+            let state = gradients::sum(&ctx, self.loc, self.module.ty(value), total, part);
             let op = self.insert(state);
             total = self.module.result(op, 0);
             self.name_after(value, total);
@@ -288,12 +270,11 @@ impl<'m> Vjp<'m> {
         let mut results: Vec<Value> = self.module.operands(self.end).collect();
         let mut seen = FxHashSet::default();
         for &op in forward {
-            let Some(parameter) = nn::Parameter::cast(self.module, op) else { continue };
-            let name = parameter.name_text(self.module).to_owned();
+            let Some(name) = trained_name(self.module, op).map(str::to_owned) else { continue };
             if !seen.insert(name.clone()) {
                 continue;
             }
-            let value = parameter.w(self.module);
+            let value = self.module.result(op, 0);
             let Some(mut shares) = self.parameters.remove(&name) else {
                 self.warn_without_gradient(op, &name, reporter);
                 continue;
@@ -338,7 +319,9 @@ impl<'m> Vjp<'m> {
         let module = &self.module;
         let stopped = module.results(parameter).all(|w| {
             module.is_used(w)
-                && module.uses(w).all(|u| nn::StopGradient::cast(module, u.op).is_some())
+                && module
+                    .uses(w)
+                    .all(|u| matches!(differentiable(module, u.op), Some(Differentiable::Stops)))
         });
         if !stopped {
             reporter
@@ -371,7 +354,7 @@ impl<'m> Vjp<'m> {
         let ops: Vec<Op> = block.map_or_else(Vec::new, |block| self.module.ops(block).collect());
         for op in ops {
             let pass = match backward.contains(&op) {
-                _ if op == self.end || nn::Parameter::cast(self.module, op).is_some() => continue,
+                _ if op == self.end || trained_name(self.module, op).is_some() => continue,
                 false => "F",
                 true if input.contains(&op) => "BI",
                 true => "BW",

@@ -10,7 +10,7 @@
 //! forward values directly; what crosses from forward to backward is thereby explicit. Cotangents that nobody needs are not
 //! computed: those of data, of constants, of whatever does not depend on a parameter.
 //!
-//! Fails at an operation without a rule ([`rules`] has the closed list), on a function that is still called or has calls or
+//! Fails at an operation without a rule (the interface `Differentiable`), on a function that is still called or has calls or
 //! regions inside, on results that are not one scalar, and on parameters of one name that differ.
 //!
 //! ```mlir
@@ -33,7 +33,6 @@
 
 mod activity;
 mod backward;
-pub mod rules;
 
 use piper_dialects::func::{Call, Func};
 use piper_dialects::strategy::{PlanSpec, plans};
@@ -130,12 +129,11 @@ pub fn differentiate(
     };
     let forward: Vec<Op> =
         Func(func).block(module).map_or_else(Vec::new, |block| module.ops(block).collect());
-    let table = rules::table(module.ctx());
     let Some(end) = Func(func).terminator(module) else { return Err(PassFailed) };
     let mut vjp = backward::Vjp::new(module, end.0, active);
     vjp.seed(at, loss);
     for (position, &op) in forward.iter().enumerate().rev() {
-        vjp.step(op, position, &table, reporter);
+        vjp.step(op, position, reporter);
     }
     if reporter.error_count() > before {
         return Err(PassFailed);

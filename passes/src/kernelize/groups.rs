@@ -7,53 +7,11 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use piper_dialects::nn;
+use piper_dialects::kernel::Fusion;
 use piper_ir::{Module, Op, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::outline::boundary;
-
-/// What an operation is to fusion.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Role {
-    /// Value by value over one shape.
-    Elementwise,
-    /// A fill: repeated wherever an elementwise group wants it, for it costs nothing there.
-    Constant,
-    /// A matrix product, which may go on elementwise.
-    Product,
-    /// A kernel of its own kind.
-    Alone(&'static str),
-    /// No kernel: stays where it is.
-    Kept,
-}
-
-/// The role of an operation.
-pub(super) fn role(module: &Module, op: Op) -> Role {
-    match module.name_text(op) {
-        nn::Add::NAME
-        | nn::Mul::NAME
-        | nn::Scale::NAME
-        | nn::Gelu::NAME
-        | nn::GeluDx::NAME
-        | nn::Silu::NAME
-        | nn::SiluDx::NAME => Role::Elementwise,
-        nn::Constant::NAME => Role::Constant,
-        nn::Linear::NAME | nn::LinearDx::NAME | nn::LinearDw::NAME => Role::Product,
-        nn::LayerNorm::NAME | nn::RmsNorm::NAME => Role::Alone("norm"),
-        nn::LayerNormDx::NAME | nn::RmsNormDx::NAME => Role::Alone("norm_dx"),
-        nn::LayerNormDw::NAME | nn::RmsNormDw::NAME => Role::Alone("norm_dw"),
-        nn::Attention::NAME => Role::Alone("attention"),
-        nn::AttentionDx::NAME => Role::Alone("attention_dx"),
-        nn::Rotary::NAME => Role::Alone("rotary"),
-        nn::CrossEntropy::NAME => Role::Alone("cross_entropy"),
-        nn::CrossEntropyDx::NAME => Role::Alone("cross_entropy_dx"),
-        nn::Embedding::NAME => Role::Alone("embedding"),
-        nn::EmbeddingDw::NAME => Role::Alone("embedding_dw"),
-        nn::SumRows::NAME => Role::Alone("sum_rows"),
-        _ => Role::Kept,
-    }
-}
 
 /// Operations of one launch.
 #[derive(Clone, Debug)]
@@ -74,15 +32,15 @@ pub(super) fn groups(module: &Module, function: Op) -> Vec<Group> {
     let Some(end) = module.last_op(block) else { return Vec::new() };
     let ops: Vec<Op> = module.ops(block).filter(|op| *op != end).collect();
     let position = ops.iter().enumerate().map(|(i, op)| (*op, i)).collect();
-    let mut fusion = Fusion { module, groups: Vec::new(), of: FxHashMap::default(), position };
+    let mut grouping = Grouping { module, groups: Vec::new(), of: FxHashMap::default(), position };
     for &op in &ops {
-        fusion.place(op);
+        grouping.place(op);
     }
-    fusion.constants(&ops, end);
-    fusion.ordered()
+    grouping.constants(&ops, end);
+    grouping.ordered()
 }
 
-struct Fusion<'m> {
+struct Grouping<'m> {
     module: &'m Module,
     /// Merged groups stay behind empty.
     groups: Vec<Group>,
@@ -90,7 +48,7 @@ struct Fusion<'m> {
     position: FxHashMap<Op, usize>,
 }
 
-impl Fusion<'_> {
+impl Grouping<'_> {
     fn start(&mut self, op: Op, kind: Option<&'static str>, grows: bool) {
         let space = grows.then(|| self.module.ty(self.module.result(op, 0)));
         let at = self.position[&op];
@@ -99,12 +57,13 @@ impl Fusion<'_> {
     }
 
     fn place(&mut self, op: Op) {
-        match role(self.module, op) {
-            Role::Constant => {}
-            Role::Kept => self.start(op, None, false),
-            Role::Alone(kind) => self.start(op, Some(kind), false),
-            Role::Product => self.start(op, Some("gemm"), true),
-            Role::Elementwise => self.join(op),
+        match Fusion::of(self.module, op) {
+            // Placed when it is known who uses it.
+            Some(Fusion::Fill) => {}
+            None => self.start(op, None, false),
+            Some(Fusion::Alone(kind)) => self.start(op, Some(kind), false),
+            Some(Fusion::Product) => self.start(op, Some("gemm"), true),
+            Some(Fusion::Elementwise) => self.join(op),
         }
     }
 
@@ -177,14 +136,16 @@ impl Fusion<'_> {
 
     /// A constant goes into every elementwise group that uses it; if something else does too, it is also a launch.
     fn constants(&mut self, ops: &[Op], end: Op) {
-        for &op in ops.iter().filter(|op| role(self.module, **op) == Role::Constant) {
+        let is_fill = |op: &&Op| Fusion::of(self.module, **op) == Some(Fusion::Fill);
+        for &op in ops.iter().filter(is_fill) {
             let value = self.module.result(op, 0);
             let mut users: Vec<Op> = self.module.uses(value).map(|used| used.op).collect();
             users.sort_unstable_by_key(|user| user.index());
             users.dedup();
             let mut is_launched = false;
             for user in users {
-                let fused = user != end && role(self.module, user) == Role::Elementwise;
+                let fused = user != end
+                    && Fusion::of(self.module, user) == Some(Fusion::Elementwise);
                 let Some(&group) = self.of.get(&user).filter(|_| fused) else {
                     is_launched = true;
                     continue;

@@ -1,5 +1,6 @@
 //! Groups as kernels; equal kernels are one.
 
+use piper_dialects::kernel::Fusion;
 use piper_dialects::{func, kernel, nn};
 use piper_ir::{Builder, Module, Name, Op, OpState, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -138,7 +139,8 @@ pub(super) fn boundary(module: &Module, group: &Group) -> (Vec<Value>, Vec<Value
     let is_alone = group.ops.len() == 1;
     let leaves = |value: &Value| {
         let is_repeated = !is_alone
-            && nn::Constant::cast(module, module.defining_op(*value).expect("a result")).is_some();
+            && Fusion::of(module, module.defining_op(*value).expect("a result"))
+                == Some(Fusion::Fill);
         is_whole || !is_repeated && module.uses(*value).any(|used| !group.ops.contains(&used.op))
     };
     let results = group.ops.iter().flat_map(|op| module.results(*op)).filter(leaves).collect();
@@ -213,8 +215,9 @@ fn define(
         values.iter().map(|v| module.ty(*v)).collect::<Vec<_>>()
     };
     let ty = ctx.function(&types(module, arguments), &types(module, results));
-    let flops: u64 = group.ops.iter().map(|op| cost::flops(module, *op)).sum();
-    let bytes = cost::bytes(module, &group.ops, arguments, results);
+    let flops = cost::flops(module, &group.ops);
+    let is_own = !matches!(group.kind, Some("map" | "gemm"));
+    let bytes = cost::bytes(module, &group.ops, is_own, arguments, results);
     let loc = module.op_loc(group.ops[0]);
     let mut b = Builder::before(module, function);
     let state = b

@@ -1,8 +1,12 @@
 //! Causal attention with grouped keys and values, and rotary positions.
 
+use piper_ir::interfaces::{CostModel, Differentiable, Shardable};
 use piper_ir::{AttrConstraint, Module, Op, Reporter};
 
-use crate::nn::batching::{Batching, infer};
+use crate::kernel::Fusion;
+use crate::nn::infer::infer_types;
+use crate::nn::{cost, gradients};
+use crate::nn::factors::factors;
 use crate::nn::signature::{Signature, Sizes, checked};
 use crate::nn::types::{COUNT, POSITIVE, REAL};
 
@@ -22,18 +26,23 @@ piper_ir::dialect_ops! {
     /// head `h / (H / KV)` of `KV = kv_heads` (grouped-query attention, Ainslie et al. 2023).
     /// `q[B, S, H*hd]`, `k[B, S, KV*hd]`, `v[B, S, KV*hd]`, `o[B, S, H*hd]`. The optional second result
     /// `lse[B, H, S] = log(sum over t of exp z[s, t])` is what the gradient needs.
+    ///
+    /// ```mlir
+    /// %o, %lse = nn.attention %x, %kv, %kv {heads = 2, kv_heads = 1} : (tensor<4x8x16xf32>, tensor<4x8x8xf32>, tensor<4x8x8xf32>) -> (tensor<4x8x16xf32>, tensor<4x2x8xf32>)
+    /// ```
     Attention = "nn.attention" {
         operands: { q: one(REAL), k: one(REAL), v: one(REAL) },
         results: { o: one(REAL), lse: optional(REAL) },
         attrs: { heads: one(COUNT), kv_heads: one(COUNT) },
         traits: [Pure],
         format: "$q `,` $k `,` $v attr-dict `:` functional-type(operands, results)",
+        infer: infer_types,
         verify: verify_attention,
         interfaces: [
             Signature::new(&["B S H*hd", "B S KV*hd", "B S KV*hd"], &["B S H*hd", "B H S"])
                 .sized(&[("H", "heads")])
                 .whole(WHOLE),
-            Batching(infer),
+            Shardable(factors), CostModel(cost::attention::<2, 14>), Differentiable::Rule(gradients::attention::attention), Fusion::Alone("attention"),
         ],
     }
 
@@ -42,12 +51,18 @@ piper_ir::dialect_ops! {
     /// With `p[s, t] = exp(z[s, t] - lse[s])`, `dp[s, t] = do[s] v[t]` and `delta[s] = do[s] o[s]` (Dao et al. 2022):
     /// `dz = p (dp - delta)`, `dq[s] = sum over t of dz[s, t] k[t] / sqrt(hd)`, `dk[t] = sum over s of dz[s, t] q[s] / sqrt(hd)`,
     /// `dv[t] = sum over s of p[s, t] do[s]`; keys and values sum over the query heads that read them.
+    ///
+    /// ```mlir
+    /// %o, %lse = nn.attention %x, %kv, %kv {heads = 2, kv_heads = 1} : (tensor<4x8x16xf32>, tensor<4x8x8xf32>, tensor<4x8x8xf32>) -> (tensor<4x8x16xf32>, tensor<4x2x8xf32>)
+    /// %dq, %dk, %dv = nn.attention_dx %x, %kv, %kv, %o, %lse, %dy {heads = 2, kv_heads = 1} : (tensor<4x8x16xf32>, tensor<4x8x8xf32>, tensor<4x8x8xf32>, tensor<4x8x16xf32>, tensor<4x2x8xf32>, tensor<4x8x16xf32>) -> (tensor<4x8x16xf32>, tensor<4x8x8xf32>, tensor<4x8x8xf32>)
+    /// ```
     AttentionDx = "nn.attention_dx" {
         operands: { q: one(REAL), k: one(REAL), v: one(REAL), o: one(REAL), lse: one(REAL), d_o: one(REAL) },
         results: { dq: one(REAL), dk: one(REAL), dv: one(REAL) },
         attrs: { heads: one(COUNT), kv_heads: one(COUNT) },
         traits: [Pure],
         format: "$q `,` $k `,` $v `,` $o `,` $lse `,` $d_o attr-dict `:` functional-type(operands, results)",
+        infer: infer_types,
         verify: verify_attention,
         interfaces: [
             Signature::new(
@@ -56,7 +71,7 @@ piper_ir::dialect_ops! {
             )
             .sized(&[("H", "heads")])
             .whole(WHOLE),
-            Batching(infer),
+            Shardable(factors), CostModel(cost::attention::<5, 15>), Fusion::Alone("attention_dx"),
         ],
     }
 
@@ -64,19 +79,24 @@ piper_ir::dialect_ops! {
     ///
     /// Values `i` and `i + hd/2` of every head are a plane that turns by `s base^(-2i/hd)` at position `s`. `inverse` turns
     /// back, which is the transpose and so the gradient. `x[B, S, H*hd]`, result the same; `hd` must be even.
+    ///
+    /// ```mlir
+    /// %turned = nn.rotary %x {heads = 2, base = 10000.0} : tensor<4x8x16xf32>
+    /// ```
     Rotary = "nn.rotary" {
         operands: { x: one(REAL) },
         results: { y: one(REAL) },
         attrs: { heads: one(COUNT), base: one(POSITIVE), inverse: optional(AttrConstraint::Unit) },
         traits: [Pure],
         format: "$x attr-dict `:` type($y)",
+        infer: infer_types,
         verify: verify_rotary,
         interfaces: [
             Signature::new(&["B S H*hd"], &["B S H*hd"]).linear_in(&["x"]).whole(&[
                 ("S", "positions count from the start of the sequence"),
                 ("H*hd", "the number of heads is fixed by an attribute"),
             ]),
-            Batching(infer),
+            Shardable(factors), CostModel(cost::a_result::<3>), Differentiable::Rule(gradients::attention::rotary), Fusion::Alone("rotary"),
         ],
     }
 }

@@ -1,6 +1,11 @@
 //! Softmax cross-entropy.
 
-use crate::nn::batching::{Batching, infer};
+use piper_ir::interfaces::{CostModel, Differentiable, Shardable};
+
+use crate::kernel::Fusion;
+use crate::nn::infer::infer_types;
+use crate::nn::{cost, gradients};
+use crate::nn::factors::factors;
 use crate::nn::signature::{self, Signature};
 use crate::nn::types::{COUNT, INDICES, REAL, SCALAR};
 
@@ -13,29 +18,39 @@ piper_ir::dialect_ops! {
     /// `loss = sum over rows of (log(sum over v of exp logits[row, v]) - logits[row, targets[row]]) / denominator`, with
     /// `logits[.., V]`, `targets: i32[..]`, `loss` a scalar. The denominator is the number of rows of the whole batch; it
     /// stays the same when the batch is split, so that partial losses add up to the mean.
+    ///
+    /// ```mlir
+    /// %loss = nn.cross_entropy %logits, %tokens {denominator = 32} : (tensor<4x8x64xf32>, tensor<4x8xi32>) -> tensor<f32>
+    /// ```
     CrossEntropy = "nn.cross_entropy" {
         operands: { logits: one(REAL), targets: one(INDICES) },
         results: { loss: one(SCALAR) },
         attrs: { denominator: one(COUNT) },
         traits: [Pure],
         format: "$logits `,` $targets attr-dict `:` functional-type(operands, results)",
+        infer: infer_types,
         verify: signature::verify,
-        interfaces: [Signature::new(&["* V", "*"], &[""]).whole(SOFTMAX), Batching(infer)],
+        interfaces: [Signature::new(&["* V", "*"], &[""]).whole(SOFTMAX), Shardable(factors), CostModel(cost::an_operand::<0, 13>), Differentiable::Rule(gradients::loss::cross_entropy), Fusion::Alone("cross_entropy")],
     }
 
     /// Gradient of `nn.cross_entropy` by the logits.
     ///
     /// `dlogits = (softmax(logits) - onehot(targets)) dloss / denominator`, with `dloss` a scalar.
+    ///
+    /// ```mlir
+    /// %dlogits = nn.cross_entropy_dx %logits, %tokens, %dloss {denominator = 32} : (tensor<4x8x64xf32>, tensor<4x8xi32>, tensor<f32>) -> tensor<4x8x64xf32>
+    /// ```
     CrossEntropyDx = "nn.cross_entropy_dx" {
         operands: { logits: one(REAL), targets: one(INDICES), dloss: one(SCALAR) },
         results: { dlogits: one(REAL) },
         attrs: { denominator: one(COUNT) },
         traits: [Pure],
         format: "$logits `,` $targets `,` $dloss attr-dict `:` functional-type(operands, results)",
+        infer: infer_types,
         verify: signature::verify,
         interfaces: [
             Signature::new(&["* V", "*", ""], &["* V"]).linear_in(&["dloss"]).whole(SOFTMAX),
-            Batching(infer),
+            Shardable(factors), CostModel(cost::an_operand::<0, 15>), Fusion::Alone("cross_entropy_dx"),
         ],
     }
 }

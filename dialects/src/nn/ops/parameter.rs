@@ -1,9 +1,10 @@
 //! Trainable state.
 
+use piper_ir::interfaces::{Shardable, Trainable};
 use piper_ir::text::Parser;
 use piper_ir::{AttrConstraint, AttrData, Module, Op, ParseResult, Printer, Reporter, TokenKind};
 
-use crate::nn::batching::{Batching, infer};
+use crate::nn::factors::factors;
 use crate::nn::init::{self, Init};
 use crate::nn::signature::Signature;
 use crate::nn::types::REAL;
@@ -11,12 +12,12 @@ use crate::nn::types::REAL;
 piper_ir::dialect_ops! {
     /// A trainable tensor, by name.
     ///
+    /// Two parameters of one name are one tensor. Initial value number `i` (row-major) is a function of the name and `i`:
+    /// `normal<mean, std>`, `uniform<lo, hi>`, `zeros`, `ones` or `constant<value>`.
+    ///
     /// ```mlir
     /// %wte = nn.parameter "wte" init = normal<0.0, 0.02> : tensor<256x128xf32>
     /// ```
-    ///
-    /// Two parameters of one name are one tensor. Initial value number `i` (row-major) is a function of the name and `i`:
-    /// `normal<mean, std>`, `uniform<lo, hi>`, `zeros`, `ones` or `constant<value>`.
     Parameter = "nn.parameter" {
         results: { w: one(REAL) },
         attrs: {
@@ -26,7 +27,7 @@ piper_ir::dialect_ops! {
         traits: [Pure],
         syntax: (parse, print),
         verify: verify,
-        interfaces: [Signature::new(&[], &["*"]), Batching(infer)],
+        interfaces: [Signature::new(&[], &["*"]), Shardable(factors), Trainable { name: |module, op| Parameter(op).name_text(module) }],
     }
 }
 

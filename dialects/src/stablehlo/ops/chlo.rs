@@ -5,7 +5,7 @@ use piper_ir::interfaces::{CostModel, Shardable};
 
 use crate::stablehlo::rules::{self, pointwise};
 use crate::stablehlo::syntax::library as syntax;
-use crate::stablehlo::types::{INTEGER, REAL_OR_COMPLEX, INDEX};
+use crate::stablehlo::types::{FLOAT, INDEX, INTEGER, REAL_OR_COMPLEX};
 use crate::stablehlo::verify::elementwise as verify;
 
 /// Declares functions of one operand: `%operand : T -> U`.
@@ -24,6 +24,36 @@ macro_rules! unary {
                 attrs: { k: one(INDEX) },
                 traits: [Pure],
                 syntax: (syntax::parse_top_k, syntax::print_top_k),
+            }
+
+            /// The next representable number after the first in the direction of the second.
+            NextAfter = "chlo.next_after" {
+                operands: { x: one(FLOAT), y: one(FLOAT) },
+                results: { result: one(FLOAT) },
+                traits: [Pure],
+                syntax: (syntax::parse_arrow, syntax::print_arrow),
+                verify: verify::same_types,
+                interfaces: [Shardable(pointwise), CostModel(rules::one_flop)],
+            }
+
+            /// The polygamma function of the order that the first operand gives.
+            Polygamma = "chlo.polygamma" {
+                operands: { n: one(FLOAT), x: one(FLOAT) },
+                results: { result: one(FLOAT) },
+                traits: [Pure],
+                syntax: (syntax::parse_arrow, syntax::print_arrow),
+                verify: verify::same_types,
+                interfaces: [Shardable(pointwise), CostModel(rules::transcendental)],
+            }
+
+            /// The Hurwitz zeta function.
+            Zeta = "chlo.zeta" {
+                operands: { x: one(FLOAT), q: one(FLOAT) },
+                results: { result: one(FLOAT) },
+                traits: [Pure],
+                syntax: (syntax::parse_arrow, syntax::print_arrow),
+                verify: verify::same_types,
+                interfaces: [Shardable(pointwise), CostModel(rules::transcendental)],
             }
 
             $(

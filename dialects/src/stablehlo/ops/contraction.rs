@@ -5,7 +5,7 @@ use piper_ir::{AttrConstraint as A, TypeConstraint as T};
 
 use crate::stablehlo::attrs::{DOT_ATTR, PRECISIONS};
 use crate::stablehlo::rules;
-use crate::stablehlo::syntax::contraction as syntax;
+use crate::stablehlo::syntax::{contraction as syntax, convolution};
 use crate::stablehlo::verify::contraction as verify;
 
 piper_ir::dialect_ops! {
@@ -41,7 +41,10 @@ piper_ir::dialect_ops! {
         interfaces: [Shardable(rules::dot_general), CostModel(rules::dot_general_cost)],
     }
 
-    /// A convolution over windows of spatial dimensions. Read and written in the generic form.
+    /// A convolution over windows of spatial dimensions.
+    ///
+    /// `stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [2, 2], pad =
+    /// [[0, 1], [0, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (T, U) -> V`
     Convolution = "stablehlo.convolution" {
         operands: { lhs: one(T::Tensor), rhs: one(T::Tensor) },
         results: { result: one(T::Tensor) },
@@ -57,5 +60,6 @@ piper_ir::dialect_ops! {
             precision_config: optional(PRECISIONS),
         },
         traits: [Pure],
+        syntax: (convolution::parse, convolution::print),
     }
 }

@@ -16,9 +16,9 @@ piper_ir::dialect_ops! {
 
     /// A loop: as long as `cond` gives true, `do` makes the next values.
     ///
-    /// ```mlir
+    /// ```text
     /// %r:2 = stablehlo.while(%i = %zero, %x = %start) : tensor<i32>, tensor<f32>
-    ///  cond {
+    /// cond {
     ///   ...
     ///   stablehlo.return %go_on : tensor<i1>
     /// } do {

@@ -31,9 +31,10 @@ piper_ir::dialect_ops! {
         traits: [Pure],
     }
 
-    /// Tensors with updates joined by the region at places that indices say.
+    /// Tensors with updates joined by the region at places that indices say. The operands are the tensors, the indices, and an
+    /// update for each tensor.
     Scatter = "stablehlo.scatter" {
-        operands: { inputs: many(T::Tensor), scatter_indices: one(INTEGER), updates: many(T::Tensor) },
+        operands: { inputs: many(T::Tensor) },
         results: { result: many(T::Tensor) },
         attrs: {
             scatter_dimension_numbers: one(SCATTER_ATTR),

@@ -1,7 +1,7 @@
 //! Reductions, whose region joins two values.
 
 use piper_ir::interfaces::{CostModel, Shardable};
-use piper_ir::{AttrConstraint as A, TypeConstraint as T};
+use piper_ir::{AttrConstraint as A, Module, TypeConstraint as T, Value};
 
 use crate::stablehlo::rules;
 use crate::stablehlo::syntax::reduction as syntax;
@@ -11,7 +11,7 @@ use crate::stablehlo::verify::reduction as verify;
 piper_ir::dialect_ops! {
     /// Values joined along some dimensions, beginning with an initial value.
     ///
-    /// ```mlir
+    /// ```text
     /// %s = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<4x8xf32>, tensor<f32>) -> tensor<4xf32>
     /// %p:2 = stablehlo.reduce(%x init: %zero), (%i init: %c) across dimensions = [1] : (tensor<4x8xf32>, tensor<4x8xi32>, tensor<f32>, tensor<i32>) -> (tensor<4xf32>, tensor<4xi32>)
     ///  reducer(%a: tensor<f32>, %b: tensor<f32>) (%j: tensor<i32>, %k: tensor<i32>)  {
@@ -21,9 +21,9 @@ piper_ir::dialect_ops! {
     /// ```
     ///
     /// The region takes the values so far and the next ones. The short form `applies` stands for a region of one commutative
-    /// operation.
+    /// operation. In the generic form the initial values follow the operands, as many of them.
     Reduce = "stablehlo.reduce" {
-        operands: { inputs: many(T::Tensor), init_values: many(T::Tensor) },
+        operands: { inputs: many(T::Tensor) },
         results: { result: many(T::Tensor) },
         attrs: { dimensions: one(LIST) },
         regions: { body: one },
@@ -35,7 +35,7 @@ piper_ir::dialect_ops! {
 
     /// Values joined in windows that slide over the operand.
     ReduceWindow = "stablehlo.reduce_window" {
-        operands: { inputs: many(T::Tensor), init_values: many(T::Tensor) },
+        operands: { inputs: many(T::Tensor) },
         results: { result: many(T::Tensor) },
         attrs: {
             window_dimensions: one(LIST),
@@ -77,3 +77,15 @@ piper_ir::dialect_ops! {
     }
 }
 
+
+impl Reduce {
+    /// What is reduced.
+    pub fn reduced(self, module: &Module) -> Vec<Value> {
+        module.operands(self.0).take(module.num_operands(self.0) / 2).collect()
+    }
+
+    /// The initial values, one for each.
+    pub fn initial(self, module: &Module) -> Vec<Value> {
+        module.operands(self.0).skip(module.num_operands(self.0) / 2).collect()
+    }
+}

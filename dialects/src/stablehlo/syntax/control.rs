@@ -1,7 +1,7 @@
 //! Forms of loops, custom calls and composites.
 
 use piper_ir::text::{EntryArg, Parser};
-use piper_ir::{Op, ParseResult, Printer, TokenKind};
+use piper_ir::{Attr, AttrData, Context, Op, ParseResult, Printer, TokenKind};
 
 use crate::stablehlo::forms::{attr_dict, finish_functional, print_functional, resolve, set};
 
@@ -61,7 +61,7 @@ pub(in crate::stablehlo) fn print_while(p: &mut Printer<'_>, op: Op) {
         p.attr_dict(op, &[]);
     }
     p.newline();
-    p.text(" cond ");
+    p.text("cond ");
     p.region(cond, false);
     p.text(" do ");
     p.region(body, false);
@@ -75,7 +75,47 @@ pub(in crate::stablehlo) fn parse_custom_call(p: &mut Parser<'_>) -> ParseResult
     p.expect(TokenKind::LParen, "'(' and the operands")?;
     let operands = p.parse_operands()?;
     p.expect(TokenKind::RParen, "',' or ')'")?;
-    finish_functional(p, &operands)
+    finish_functional(p, &operands)?;
+    let defaults = custom_call_defaults(p.ctx());
+    fill(p, &defaults);
+    Ok(())
+}
+
+/// What the generic form says and the pretty one leaves out.
+fn custom_call_defaults(ctx: &Context) -> [(&'static str, Attr); 3] {
+    [
+        ("has_side_effect", ctx.bool_attr(false)),
+        ("api_version", ctx.attr(AttrData::Int { value: 1, ty: ctx.i32() })),
+        ("called_computations", ctx.array_attr([])),
+    ]
+}
+
+fn composite_defaults(ctx: &Context) -> [(&'static str, Attr); 2] {
+    [
+        ("composite_attributes", ctx.dict_attr([])),
+        ("version", ctx.attr(AttrData::Int { value: 0, ty: ctx.i32() })),
+    ]
+}
+
+/// Sets what is not set.
+fn fill(p: &mut Parser<'_>, defaults: &[(&str, Attr)]) {
+    for &(name, attr) in defaults {
+        let name = p.ctx().name(name);
+        if !p.state().attrs.iter().any(|(known, _)| *known == name) {
+            p.state().attrs.push((name, attr));
+        }
+    }
+}
+
+/// `first`, and the attributes that have their defaults: what the pretty form leaves out.
+fn elided<'a>(
+    p: &Printer<'_>,
+    op: Op,
+    first: &'a str,
+    defaults: &[(&'a str, Attr)],
+) -> Vec<&'a str> {
+    let is_default = |(name, attr): &&(&str, Attr)| p.module().attr_by(op, name) == Some(*attr);
+    std::iter::once(first).chain(defaults.iter().filter(is_default).map(|(name, _)| *name)).collect()
 }
 
 pub(in crate::stablehlo) fn print_custom_call(p: &mut Printer<'_>, op: Op) {
@@ -87,7 +127,8 @@ pub(in crate::stablehlo) fn print_custom_call(p: &mut Printer<'_>, op: Op) {
     p.text("(");
     p.values(module.operands(op));
     p.text(")");
-    print_functional(p, op, &["call_target_name"]);
+    let elided = elided(p, op, "call_target_name", &custom_call_defaults(ctx));
+    print_functional(p, op, &elided);
 }
 
 /// `"name" %a, %b {...} : (T, U) -> V`
@@ -96,7 +137,10 @@ pub(in crate::stablehlo) fn parse_composite(p: &mut Parser<'_>) -> ParseResult<(
     let name = p.ctx().str_attr(&name);
     set(p, "name", name);
     let operands = p.parse_operands()?;
-    finish_functional(p, &operands)
+    finish_functional(p, &operands)?;
+    let defaults = composite_defaults(p.ctx());
+    fill(p, &defaults);
+    Ok(())
 }
 
 pub(in crate::stablehlo) fn print_composite(p: &mut Printer<'_>, op: Op) {
@@ -106,5 +150,6 @@ pub(in crate::stablehlo) fn print_composite(p: &mut Printer<'_>, op: Op) {
         p.attr(name);
     }
     crate::stablehlo::forms::print_operands(p, op);
-    print_functional(p, op, &["name"]);
+    let elided = elided(p, op, "name", &composite_defaults(p.ctx()));
+    print_functional(p, op, &elided);
 }

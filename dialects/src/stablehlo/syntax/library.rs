@@ -1,6 +1,6 @@
 //! Forms of library routines, and of `chlo`.
 
-use piper_ir::text::Parser;
+use piper_ir::text::{OperandName, Parser};
 use piper_ir::{Op, ParseResult, Printer, TokenKind};
 
 use crate::stablehlo::attrs::{enum_case, parse_case};
@@ -71,7 +71,7 @@ fn parse_with_case<'p>(
     word: &str,
     kind: &str,
     name: &str,
-) -> ParseResult<Vec<piper_ir::text::OperandName<'p>>> {
+) -> ParseResult<Vec<OperandName<'p>>> {
     let operands = operands_before_word(p)?;
     key(p, word)?;
     let case = parse_case(p, kind)?;
@@ -85,21 +85,24 @@ fn print_with_case(p: &mut Printer<'_>, op: Op, word: &str, kind: &str, name: &s
     p.text(&format!(", {word} = {}", case.unwrap_or_default()));
 }
 
-/// `%x : T -> U`
+/// `%x, %y : T, U -> V`
 pub(in crate::stablehlo) fn parse_arrow(p: &mut Parser<'_>) -> ParseResult<()> {
-    let operand = p.parse_operand()?;
+    let operands = p.parse_operands()?;
     attr_dict(p)?;
-    p.expect(TokenKind::Colon, "':' and the operand's type")?;
-    arrow(p, operand)
+    p.expect(TokenKind::Colon, "':' and the types of the operands")?;
+    arrow(p, &operands)
 }
 
-/// `T -> U`, or `T -> (U, V)`
-fn arrow<'p>(p: &mut Parser<'p>, operand: piper_ir::text::OperandName<'p>) -> ParseResult<()> {
+/// `T, U -> V`, or `T, U -> (V, W)`
+fn arrow<'p>(p: &mut Parser<'p>, operands: &[OperandName<'p>]) -> ParseResult<()> {
     let start = p.token().start;
-    let ty = p.parse_type()?;
+    let mut types = vec![p.parse_type()?];
+    while p.eat(TokenKind::Comma) {
+        types.push(p.parse_type()?);
+    }
     p.expect(TokenKind::Arrow, "'->' and the result types")?;
     let results = p.parse_function_results()?;
-    resolve(p, &[operand], &[ty], start)?;
+    resolve(p, operands, &types, start)?;
     p.state().result_types.extend(results);
     Ok(())
 }
@@ -129,7 +132,7 @@ pub(in crate::stablehlo) fn parse_top_k(p: &mut Parser<'_>) -> ParseResult<()> {
     p.expect(TokenKind::RParen, "')'")?;
     attr_dict(p)?;
     p.expect(TokenKind::Colon, "':' and the operand's type")?;
-    arrow(p, operand)
+    arrow(p, &[operand])
 }
 
 pub(in crate::stablehlo) fn print_top_k(p: &mut Printer<'_>, op: Op) {

@@ -2,6 +2,7 @@
 
 pub(super) mod contraction;
 pub(super) mod control;
+pub(super) mod convolution;
 pub(super) mod elementwise;
 pub(super) mod library;
 pub(super) mod reduction;

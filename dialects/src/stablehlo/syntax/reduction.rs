@@ -2,13 +2,14 @@
 
 use piper_ir::text::{EntryArg, Parser};
 use piper_ir::{
-    Module, OPERAND_SEGMENTS, Op, OpState, ParseResult, Printer, Region, TokenKind, Trait, Type,
+    Module, Op, OpState, ParseResult, Printer, Region, TokenKind, Trait, Type,
 };
 
 use crate::stablehlo::forms::{
     attr_dict, ints, key, int_list, print_int_list, resolve, set,
 };
 use crate::stablehlo::ops::control::Return;
+use crate::stablehlo::ops::reduction::Reduce;
 
 /// See `stablehlo.reduce`.
 pub(in crate::stablehlo) fn parse_reduce(p: &mut Parser<'_>) -> ParseResult<()> {
@@ -43,8 +44,6 @@ pub(in crate::stablehlo) fn parse_reduce(p: &mut Parser<'_>) -> ParseResult<()> 
     let results = p.parse_function_results()?;
     resolve(p, &operands, &inputs, start)?;
     p.state().result_types.extend(results);
-    let sizes = ctx.i32_array_attr(&[count, count]);
-    set(p, OPERAND_SEGMENTS, sizes);
     let region = match applied {
         Some(name) => {
             let Some((_, element)) = inputs.last().and_then(|ty| ty.as_tensor(ctx)) else {
@@ -125,9 +124,9 @@ pub(in crate::stablehlo) fn applied(module: &Module, op: Op) -> Option<Op> {
 
 pub(in crate::stablehlo) fn print_reduce(p: &mut Printer<'_>, op: Op) {
     let module = p.module();
-    let count = module.operand_group(op, 0).len();
-    let (inputs, inits) = (module.operand_group(op, 0), module.operand_group(op, 1));
-    p.commas(inputs.zip(inits), |p, (input, init)| {
+    let (inputs, inits) = (Reduce(op).reduced(module), Reduce(op).initial(module));
+    let count = inputs.len();
+    p.commas(inputs.into_iter().zip(inits), |p, (input, init)| {
         p.text("(");
         p.value(input);
         p.text(" init: ");
@@ -142,7 +141,7 @@ pub(in crate::stablehlo) fn print_reduce(p: &mut Printer<'_>, op: Op) {
     p.text(" across dimensions = ");
     let dimensions = ints(p, op, "dimensions");
     print_int_list(p, dimensions);
-    p.attr_dict(op, &["dimensions", OPERAND_SEGMENTS]);
+    p.attr_dict(op, &["dimensions"]);
     p.text(" : ");
     p.op_type(op);
     if short.is_some() {

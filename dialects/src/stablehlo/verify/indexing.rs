@@ -46,13 +46,16 @@ pub(in crate::stablehlo) fn gather(module: &Module, op: Op, reporter: &mut Repor
 pub(in crate::stablehlo) fn scatter(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
     let ctx = module.ctx();
     let mut check = Check::new(module, op, reporter);
-    let inputs: Vec<_> = module.operand_group(op, 0).collect();
-    let updates: Vec<_> = module.operand_group(op, 2).collect();
-    if inputs.len() != updates.len() || inputs.len() != module.num_results(op) {
-        let (a, b, c) = (inputs.len(), updates.len(), module.num_results(op));
-        check.error(format!("{a} operand(s), {b} update(s) and {c} result(s): there must be as many of each"));
+    let operands: Vec<_> = module.operands(op).collect();
+    let count = module.num_results(op);
+    if operands.len() != 2 * count + 1 {
+        let given = operands.len();
+        check
+            .error(format!("{count} result(s) need {} operands, not {given}", 2 * count + 1))
+            .hint("the operands are the tensors, the indices, and an update for each tensor");
         return;
     }
+    let (inputs, updates) = (&operands[..count], &operands[count + 1..]);
     for (index, (&input, result)) in inputs.iter().zip(module.results(op)).enumerate() {
         let (a, b) = (module.ty(input), module.ty(result));
         if a != b {

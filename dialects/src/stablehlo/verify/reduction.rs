@@ -4,12 +4,13 @@ use piper_ir::{Module, Op, Reporter, Type, Value};
 
 use super::{Check, fits};
 use crate::stablehlo::ops::control::Return;
+use crate::stablehlo::ops::reduction::Reduce;
 
 /// Operands of one shape, their initial values, and the region on scalars.
 fn groups(check: &mut Check<'_, '_>) -> Option<Vec<(Value, Type)>> {
     let (module, op) = (check.module, check.op);
-    let inputs: Vec<Value> = module.operand_group(op, 0).collect();
-    let inits: Vec<Value> = module.operand_group(op, 1).collect();
+    // Reductions over windows have their operands in the same order.
+    let (inputs, inits) = (Reduce(op).reduced(module), Reduce(op).initial(module));
     if inputs.len() != inits.len() || inputs.is_empty() {
         let (a, b) = (inputs.len(), inits.len());
         check.error(format!("{a} operand(s) need as many initial values, but there are {b}"));

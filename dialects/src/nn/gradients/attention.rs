@@ -1,27 +1,27 @@
 //! Attention, whose gradient needs the log-sum-exp that the forward operation then gives as a second result, and rotary
 //! positions, whose gradient turns back.
 
-use piper_dialects::nn::{Attention, AttentionDx, Rotary};
+use piper_ir::interfaces::Backward;
 use piper_ir::{Op, OpState, Value};
 
-use crate::autodiff::backward::Vjp;
+use crate::nn::{Attention, AttentionDx, Rotary};
 
-pub(super) fn attention(vjp: &mut Vjp<'_>, op: Op, d_o: Value) {
-    let op = with_lse(vjp, op);
+pub(in crate::nn) fn attention(cx: &mut dyn Backward, op: Op, d_o: Value) {
+    let op = with_lse(cx, op);
     let view = Attention(op);
-    let (q, k, v) = (view.q(vjp.module), view.k(vjp.module), view.v(vjp.module));
-    let (o, lse) = (vjp.module.result(op, 0), vjp.module.result(op, 1));
+    let (q, k, v) = (view.q(cx.module()), view.k(cx.module()), view.v(cx.module()));
+    let (o, lse) = (cx.module().result(op, 0), cx.module().result(op, 1));
     let attrs = ["heads", "kv_heads"];
-    let back = vjp.emit(AttentionDx::NAME, &[q, k, v, o, lse, d_o], &[q, k, v], op, &attrs);
+    let back = cx.emit(AttentionDx::NAME, &[q, k, v, o, lse, d_o], &[q, k, v], op, &attrs);
     for (i, operand) in [q, k, v].into_iter().enumerate() {
-        let d = vjp.module.result(back, i);
-        vjp.give(operand, d);
+        let d = cx.module().result(back, i);
+        cx.give(operand, d);
     }
 }
 
 /// The operation with both results; the one without is replaced.
-fn with_lse(vjp: &mut Vjp<'_>, op: Op) -> Op {
-    let module = &mut *vjp.module;
+fn with_lse(cx: &mut dyn Backward, op: Op) -> Op {
+    let module = cx.module_mut();
     if module.num_results(op) == 2 {
         return op;
     }
@@ -50,14 +50,14 @@ fn with_lse(vjp: &mut Vjp<'_>, op: Op) -> Op {
     new
 }
 
-pub(super) fn rotary(vjp: &mut Vjp<'_>, op: Op, dy: Value) {
-    let x = Rotary(op).x(vjp.module);
-    let turned_back = Rotary(op).inverse(vjp.module).is_none();
-    let back = vjp.emit(Rotary::NAME, &[dy], &[x], op, &["heads", "base"]);
+pub(in crate::nn) fn rotary(cx: &mut dyn Backward, op: Op, dy: Value) {
+    let x = Rotary(op).x(cx.module());
+    let turned_back = Rotary(op).inverse(cx.module()).is_none();
+    let back = cx.emit(Rotary::NAME, &[dy], &[x], op, &["heads", "base"]);
     if turned_back {
-        let unit = vjp.module.ctx().unit();
-        vjp.module.set_attr_by(back, "inverse", unit);
+        let unit = cx.module().ctx().unit();
+        cx.module_mut().set_attr_by(back, "inverse", unit);
     }
-    let dx = vjp.module.result(back, 0);
-    vjp.give(x, dx);
+    let dx = cx.module().result(back, 0);
+    cx.give(x, dx);
 }
