@@ -35,6 +35,9 @@ impl Typed {
     }
 }
 
+/// What is written in the head of a function and nowhere else.
+const HEAD: [&str; 3] = ["sym_name", "function_type", "sym_visibility"];
+
 fn set(p: &mut Parser<'_>, name: &str, attr: Attr) {
     let name = p.ctx().name(name);
     p.state().attrs.push((name, attr));
@@ -83,7 +86,6 @@ pub(crate) fn parse_func(p: &mut Parser<'_>) -> ParseResult<()> {
     }
     let ty = ctx.function(&args.types, &results.types);
     set(p, "function_type", ctx.type_attr(ty));
-    let has_args = !args.types.is_empty();
     if let Some(attr) = args.attr(ctx) {
         set(p, "arg_attrs", attr);
     }
@@ -94,7 +96,8 @@ pub(crate) fn parse_func(p: &mut Parser<'_>) -> ParseResult<()> {
     if p.eat_keyword("attributes") {
         let start = p.token().start;
         for (name, attr) in p.parse_attr_dict()? {
-            if p.state().attrs.iter().any(|(known, _)| *known == name) {
+            let is_head = HEAD.contains(&name.text(ctx));
+            if is_head || p.state().attrs.iter().any(|(known, _)| *known == name) {
                 let text = name.text(ctx);
                 return Err(p.error_at(
                     start,
@@ -106,9 +109,6 @@ pub(crate) fn parse_func(p: &mut Parser<'_>) -> ParseResult<()> {
     }
 
     let region = if p.at(TokenKind::LBrace) {
-        if !named && has_args {
-            return Err(p.error("a function with a body names its arguments: (%name: type)"));
-        }
         p.parse_body(true, &entry)?
     } else {
         p.module().create_region()
@@ -148,7 +148,8 @@ pub(crate) fn print_func(p: &mut Printer<'_>, op: Op) {
     p.text(")");
     if !outputs.is_empty() {
         p.text(" -> ");
-        if let ([only], None) = (outputs, dict("res_attrs", 0)) {
+        let has_attrs = |dict: &Attr| dict.as_dict(ctx).is_none_or(|entries| !entries.is_empty());
+        if let ([only], None) = (outputs, dict("res_attrs", 0).filter(has_attrs)) {
             p.ty(*only);
         } else {
             p.text("(");
