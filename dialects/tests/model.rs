@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use piper_dialects::{func, nn};
 use piper_ir::interfaces::Along;
 use piper_ir::interfaces::shardable::{factor_rule, propagate};
-use piper_dialects::{func, nn};
 use piper_ir::text::{PrintOptions, parse_module, print_module};
 use piper_ir::{Context, Module, Op, Reporter, SourceFile, verify};
 

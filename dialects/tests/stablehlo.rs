@@ -62,7 +62,9 @@ fn what_jax_prints_is_a_fixed_point() {
     assert!(files.len() >= 9, "JAX's programs are there");
     for (name, text) in &files {
         let module = read(&ctx, name, text);
-        for options in [PrintOptions::default(), PrintOptions { generic: true, ..Default::default() }] {
+        for options in
+            [PrintOptions::default(), PrintOptions { generic: true, ..Default::default() }]
+        {
             let once = print_module(&module, options);
             let twice = print_module(&read(&ctx, name, &once), options);
             for (a, b) in once.lines().zip(twice.lines()) {
@@ -110,14 +112,16 @@ struct Same<'m> {
 
 impl Same<'_> {
     fn op(&mut self, a: Op, b: Op) -> Result<(), String> {
-        let at = |what: &str| format!("{what} of {} and {}", self.a.name_text(a), self.b.name_text(b));
+        let at =
+            |what: &str| format!("{what} of {} and {}", self.a.name_text(a), self.b.name_text(b));
         if self.a.name(a) != self.b.name(b) {
             return Err(at("names"));
         }
         if attributes(self.a, a) != attributes(self.b, b) {
             return Err(at("attributes"));
         }
-        let types = |module: &Module, op: Op| module.results(op).map(|v| module.ty(v)).collect::<Vec<_>>();
+        let types =
+            |module: &Module, op: Op| module.results(op).map(|v| module.ty(v)).collect::<Vec<_>>();
         if types(self.a, a) != types(self.b, b) {
             return Err(at("result types"));
         }
@@ -139,7 +143,8 @@ impl Same<'_> {
     }
 
     fn region(&mut self, a: Region, b: Region) -> Result<(), String> {
-        let (left, right): (Vec<_>, Vec<_>) = (self.a.blocks(a).collect(), self.b.blocks(b).collect());
+        let (left, right): (Vec<_>, Vec<_>) =
+            (self.a.blocks(a).collect(), self.b.blocks(b).collect());
         if left.len() != right.len() {
             return Err("numbers of blocks".into());
         }
@@ -151,7 +156,8 @@ impl Same<'_> {
                 return Err("block arguments".into());
             }
             self.values.extend(self.a.args(x).iter().copied().zip(self.b.args(y).iter().copied()));
-            let (ops, others): (Vec<Op>, Vec<Op>) = (self.a.ops(x).collect(), self.b.ops(y).collect());
+            let (ops, others): (Vec<Op>, Vec<Op>) =
+                (self.a.ops(x).collect(), self.b.ops(y).collect());
             if ops.len() != others.len() {
                 return Err(format!("{} and {} operations", ops.len(), others.len()));
             }
@@ -192,7 +198,8 @@ fn both_forms_of_a_program_are_one_module() {
     let files = files();
     let mut compared = 0;
     for (name, text) in &files {
-        let Some(stem) = name.strip_suffix(".mlir").filter(|stem| !stem.contains(".generic")) else {
+        let Some(stem) = name.strip_suffix(".mlir").filter(|stem| !stem.contains(".generic"))
+        else {
             continue;
         };
         let module = read(&ctx, name, text);

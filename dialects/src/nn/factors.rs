@@ -34,8 +34,7 @@ pub fn factors(module: &Module, op: Op) -> FactorRule {
     let operand_dims: Vec<Vec<Dim>> = operands.iter().map(&mut dims).collect();
     let result_dims: Vec<Vec<Dim>> = results.iter().map(dims).collect();
     for (number, factor) in factors.iter_mut().enumerate() {
-        let everywhere =
-            result_dims.iter().all(|dims| dims.contains(&Dim::One(number as u16)));
+        let everywhere = result_dims.iter().all(|dims| dims.contains(&Dim::One(number as u16)));
         if factor.kind == FactorKind::PassThrough && !everywhere {
             factor.kind = FactorKind::Reduction(Combine::Sum);
         }

@@ -6,7 +6,9 @@
 
 use piper_ir::diag::did_you_mean;
 use piper_ir::text::{Failed, Parser};
-use piper_ir::{Attr, AttrConstraint, AttrData, Context, ParamDef, ParseResult, Printer, TokenKind};
+use piper_ir::{
+    Attr, AttrConstraint, AttrData, Context, ParamDef, ParseResult, Printer, TokenKind,
+};
 
 /// The enumerations with their cases.
 const ENUMS: &[(&str, &[&str])] = &[
@@ -96,10 +98,10 @@ pub(super) const DIRECTION: AttrConstraint = AttrConstraint::Pred(
     |ctx, attr| enum_case(ctx, attr, "comparison_direction").is_some(),
 );
 /// `#stablehlo<comparison_type ...>`
-pub(super) const COMPARISON: AttrConstraint = AttrConstraint::Pred(
-    "a comparison type (#stablehlo<comparison_type SIGNED>)",
-    |ctx, attr| enum_case(ctx, attr, "comparison_type").is_some(),
-);
+pub(super) const COMPARISON: AttrConstraint =
+    AttrConstraint::Pred("a comparison type (#stablehlo<comparison_type SIGNED>)", |ctx, attr| {
+        enum_case(ctx, attr, "comparison_type").is_some()
+    });
 /// Precisions of the operands, one each.
 pub(super) const PRECISIONS: AttrConstraint = AttrConstraint::Pred(
     "an array of precisions ([#stablehlo<precision DEFAULT>])",
@@ -160,7 +162,10 @@ pub(super) fn definitions() -> Vec<ParamDef> {
             parse: |p| parse_record(p, ALIAS),
             print: print_record,
         },
-        raw("stablehlo.conv", "The roles of a convolution's dimensions: `<[b, 0, f]x[0, i, o]->[b, 0, f]>`."),
+        raw(
+            "stablehlo.conv",
+            "The roles of a convolution's dimensions: `<[b, 0, f]x[0, i, o]->[b, 0, f]>`.",
+        ),
         raw("stablehlo.result_accuracy", "How accurate a function's values must be."),
         raw("stablehlo.bounds", "Bounds of dynamic dimensions: `<?, 4>`."),
         raw("stablehlo.type_extensions", "Bounds of dynamic dimensions: `<bounds = [4]>`."),

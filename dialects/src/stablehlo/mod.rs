@@ -12,6 +12,7 @@
 
 mod attrs;
 mod forms;
+mod infer;
 mod ops;
 mod rules;
 mod syntax;
@@ -31,6 +32,14 @@ pub use ops::shape::{
     Slice, Transpose,
 };
 
+/// What stands around the examples in the documentation of the operations.
+const SETTING: &str = r#"func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %n: tensor<4x8xi32>, %p: tensor<4x8xi1>,
+             %zero: tensor<f32>, %c: tensor<i32>) {
+  ...
+  func.return
+}
+"#;
+
 /// The dialect.
 pub fn dialect() -> Dialect {
     Dialect {
@@ -44,6 +53,7 @@ pub fn dialect() -> Dialect {
             print: |_, _| {},
         }],
         attrs: attrs::definitions(),
+        setting: SETTING,
         ..Dialect::default()
     }
 }

@@ -2,9 +2,7 @@
 //! cost ([`CostModel`](piper_ir::interfaces::CostModel)).
 
 use piper_ir::interfaces::cost::elements;
-use piper_ir::interfaces::shardable::{
-    Combine, Dim, Factor, FactorKind, LinearIn, leading_name,
-};
+use piper_ir::interfaces::shardable::{Combine, Dim, Factor, FactorKind, LinearIn, leading_name};
 use piper_ir::interfaces::{Cost, FactorRule};
 use piper_ir::{Module, Op, Value};
 
@@ -33,8 +31,7 @@ fn ints<'m>(module: &'m Module, op: Op, name: &str) -> &'m [i64] {
 /// Value by value: every dimension passes through; a scalar among tensors has none.
 pub(super) fn pointwise(module: &Module, op: Op) -> FactorRule {
     let result = shape(module, module.result(op, 0));
-    let mut rule =
-        FactorRule::elementwise(result, module.num_operands(op), module.num_results(op));
+    let mut rule = FactorRule::elementwise(result, module.num_operands(op), module.num_results(op));
     for (dims, value) in rule.operands.iter_mut().zip(module.operands(op)) {
         if shape(module, value).len() != result.len() {
             dims.clear();
@@ -76,14 +73,14 @@ pub(super) fn nothing(module: &Module, op: Op) -> FactorRule {
 
 /// Dimensions of the operand where `broadcast_dimensions` puts them; those of size 1 that are repeated have no factor.
 pub(super) fn broadcast_in_dim(module: &Module, op: Op) -> FactorRule {
-    let (from, to) =
-        (shape(module, module.operand(op, 0)), shape(module, module.result(op, 0)));
-    let dims = ints(module, op, "broadcast_dimensions").iter().enumerate().map(|(i, &dim)| {
-        match (from.get(i), to.get(dim as usize)) {
-            (Some(a), Some(b)) if a == b => Dim::One(dim as u16),
-            _ => Dim::Unit,
-        }
-    });
+    let (from, to) = (shape(module, module.operand(op, 0)), shape(module, module.result(op, 0)));
+    let dims =
+        ints(module, op, "broadcast_dimensions").iter().enumerate().map(|(i, &dim)| {
+            match (from.get(i), to.get(dim as usize)) {
+                (Some(a), Some(b)) if a == b => Dim::One(dim as u16),
+                _ => Dim::Unit,
+            }
+        });
     FactorRule {
         factors: factors(to),
         operands: vec![dims.collect()],
@@ -109,8 +106,7 @@ pub(super) fn transpose(module: &Module, op: Op) -> FactorRule {
 /// Runs of dimensions of equal product correspond: `[6, 4] -> [2, 12]` has the factors 2, 3 and 4. Where sizes share no such
 /// factors the run is whole.
 pub(super) fn reshape(module: &Module, op: Op) -> FactorRule {
-    let (from, to) =
-        (shape(module, module.operand(op, 0)), shape(module, module.result(op, 0)));
+    let (from, to) = (shape(module, module.operand(op, 0)), shape(module, module.result(op, 0)));
     let mut rule = FactorRule {
         operands: vec![Vec::new()],
         results: vec![Vec::new()],
@@ -203,29 +199,26 @@ pub(super) fn dot_dims(module: &Module, op: Op) -> DotDims<'_> {
 /// Batching dimensions and what is left of each operand pass through; contracting dimensions are summed.
 pub(super) fn dot_general(module: &Module, op: Op) -> FactorRule {
     let dims = dot_dims(module, op);
-    let (lhs, rhs) =
-        (shape(module, module.operand(op, 0)), shape(module, module.operand(op, 1)));
-    let mut rule = FactorRule {
-        linear: LinearIn::Each(vec![0, 1]),
-        ..FactorRule::empty(2, 1)
-    };
+    let (lhs, rhs) = (shape(module, module.operand(op, 0)), shape(module, module.operand(op, 1)));
+    let mut rule = FactorRule { linear: LinearIn::Each(vec![0, 1]), ..FactorRule::empty(2, 1) };
     rule.operands = vec![vec![Dim::Unit; lhs.len()], vec![Dim::Unit; rhs.len()]];
-    let add = |rule: &mut FactorRule, name: String, size: i64, sum: bool, places: &[(usize, i64)]| {
-        let number = rule.factors.len() as u16;
-        let kind = match sum {
-            true => FactorKind::Reduction(Combine::Sum),
-            false => FactorKind::PassThrough,
-        };
-        rule.factors.push(Factor { name: name.into(), size, kind });
-        for &(operand, dim) in places {
-            if let Some(slot) = rule.operands[operand].get_mut(dim as usize) {
-                *slot = Dim::One(number);
+    let add =
+        |rule: &mut FactorRule, name: String, size: i64, sum: bool, places: &[(usize, i64)]| {
+            let number = rule.factors.len() as u16;
+            let kind = match sum {
+                true => FactorKind::Reduction(Combine::Sum),
+                false => FactorKind::PassThrough,
+            };
+            rule.factors.push(Factor { name: name.into(), size, kind });
+            for &(operand, dim) in places {
+                if let Some(slot) = rule.operands[operand].get_mut(dim as usize) {
+                    *slot = Dim::One(number);
+                }
             }
-        }
-        if !sum {
-            rule.results[0].push(Dim::One(number));
-        }
-    };
+            if !sum {
+                rule.results[0].push(Dim::One(number));
+            }
+        };
     let size = |dim: i64| lhs.get(dim as usize).copied().unwrap_or(1);
     for (i, (&a, &b)) in dims.lhs.0.iter().zip(dims.rhs.0).enumerate() {
         add(&mut rule, format!("B{i}"), size(a), false, &[(0, a), (1, b)]);
@@ -313,9 +306,11 @@ pub(super) fn transcendental(module: &Module, op: Op) -> Cost {
 pub(super) fn dot_general_cost(module: &Module, op: Op) -> Cost {
     let dims = dot_dims(module, op);
     let lhs = shape(module, module.operand(op, 0));
-    let sizes = dims.lhs.1.iter().map(|&dim| {
-        lhs.get(dim as usize).map_or(1, |&size| u64::try_from(size).unwrap_or(0))
-    });
+    let sizes = dims
+        .lhs
+        .1
+        .iter()
+        .map(|&dim| lhs.get(dim as usize).map_or(1, |&size| u64::try_from(size).unwrap_or(0)));
     let depth: u64 = sizes.product();
     Cost::moving_all(module, op, 2 * depth * elements(module, module.result(op, 0)))
 }

@@ -51,9 +51,10 @@ pub(super) const BOOLEAN: TypeConstraint =
     TypeConstraint::Pred("a tensor of booleans (i1)", |ctx, ty| element_is(ctx, ty, is_boolean));
 
 /// Numbers, not booleans.
-pub(super) const NUMERIC: TypeConstraint = TypeConstraint::Pred("a tensor of numbers", |ctx, ty| {
-    element_is(ctx, ty, |ctx, data| !is_boolean(ctx, data))
-});
+pub(super) const NUMERIC: TypeConstraint =
+    TypeConstraint::Pred("a tensor of numbers", |ctx, ty| {
+        element_is(ctx, ty, |ctx, data| !is_boolean(ctx, data))
+    });
 
 /// A dimension or another number from 0.
 pub(super) const INDEX: AttrConstraint =

@@ -84,13 +84,7 @@ pub(super) fn active_values(
 }
 
 /// One name is one tensor.
-fn check_same(
-    module: &Module,
-    name: &str,
-    parameter: Op,
-    first: Op,
-    reporter: &mut Reporter<'_>,
-) {
+fn check_same(module: &Module, name: &str, parameter: Op, first: Op, reporter: &mut Reporter<'_>) {
     let ctx = module.ctx();
     let (ty, known) = (module.ty(module.result(parameter, 0)), module.ty(module.result(first, 0)));
     let message = if ty != known {

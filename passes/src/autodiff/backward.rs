@@ -172,12 +172,7 @@ impl<'m> Vjp<'m> {
     }
 
     /// Runs the rule of a forward operation, if anything after it needs its gradient.
-    pub(super) fn step(
-        &mut self,
-        op: Op,
-        position: usize,
-        reporter: &mut Reporter<'_>,
-    ) {
+    pub(super) fn step(&mut self, op: Op, position: usize, reporter: &mut Reporter<'_>) {
         if !self.module.results(op).any(|v| self.shares.contains_key(&v)) {
             return;
         }

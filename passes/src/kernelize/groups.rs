@@ -144,8 +144,8 @@ impl Grouping<'_> {
             users.dedup();
             let mut is_launched = false;
             for user in users {
-                let fused = user != end
-                    && Fusion::of(self.module, user) == Some(Fusion::Elementwise);
+                let fused =
+                    user != end && Fusion::of(self.module, user) == Some(Fusion::Elementwise);
                 let Some(&group) = self.of.get(&user).filter(|_| fused) else {
                     is_launched = true;
                     continue;

@@ -3,11 +3,11 @@
 use piper_ir::interfaces::{CostModel, Differentiable, Shardable};
 
 use crate::kernel::Fusion;
-use crate::nn::infer::infer_types;
-use crate::nn::{cost, gradients};
 use crate::nn::factors::factors;
+use crate::nn::infer::infer_types;
 use crate::nn::signature::{self, Signature};
 use crate::nn::types::REAL;
+use crate::nn::{cost, gradients};
 
 piper_ir::dialect_ops! {
     /// The Gaussian error linear unit (Hendrycks and Gimpel 2016), in its tanh form.

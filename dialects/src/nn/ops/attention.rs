@@ -4,11 +4,11 @@ use piper_ir::interfaces::{CostModel, Differentiable, Shardable};
 use piper_ir::{AttrConstraint, Module, Op, Reporter};
 
 use crate::kernel::Fusion;
-use crate::nn::infer::infer_types;
-use crate::nn::{cost, gradients};
 use crate::nn::factors::factors;
+use crate::nn::infer::infer_types;
 use crate::nn::signature::{Signature, Sizes, checked};
 use crate::nn::types::{COUNT, POSITIVE, REAL};
+use crate::nn::{cost, gradients};
 
 /// Why the sequence and the heads stay whole.
 const WHOLE: &[(&str, &str)] = &[

@@ -3,11 +3,11 @@
 use piper_ir::interfaces::{CostModel, Differentiable, Shardable};
 
 use crate::kernel::Fusion;
-use crate::nn::infer::infer_types;
-use crate::nn::{cost, gradients};
 use crate::nn::factors::factors;
+use crate::nn::infer::infer_types;
 use crate::nn::signature::{self, Signature};
 use crate::nn::types::{ANY, FINITE, REAL};
+use crate::nn::{cost, gradients};
 
 piper_ir::dialect_ops! {
     /// `y = a + b`, value by value: both of the same shape.

@@ -1,14 +1,14 @@
 //! Contractions with a weight matrix.
 
-use piper_ir::interfaces::{CostModel, Differentiable, Shardable};
 use piper_ir::AttrConstraint;
+use piper_ir::interfaces::{CostModel, Differentiable, Shardable};
 
 use crate::kernel::Fusion;
-use crate::nn::infer::infer_types;
-use crate::nn::{cost, gradients};
 use crate::nn::factors::factors;
+use crate::nn::infer::infer_types;
 use crate::nn::signature::{self, Signature};
 use crate::nn::types::REAL;
+use crate::nn::{cost, gradients};
 
 piper_ir::dialect_ops! {
     /// A linear layer.

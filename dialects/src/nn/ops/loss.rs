@@ -3,11 +3,11 @@
 use piper_ir::interfaces::{CostModel, Differentiable, Shardable};
 
 use crate::kernel::Fusion;
-use crate::nn::infer::infer_types;
-use crate::nn::{cost, gradients};
 use crate::nn::factors::factors;
+use crate::nn::infer::infer_types;
 use crate::nn::signature::{self, Signature};
 use crate::nn::types::{COUNT, INDICES, REAL, SCALAR};
+use crate::nn::{cost, gradients};
 
 /// Why `V` stays whole.
 const SOFTMAX: &[(&str, &str)] = &[("V", "the softmax is taken over it")];

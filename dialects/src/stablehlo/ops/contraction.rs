@@ -4,6 +4,7 @@ use piper_ir::interfaces::{CostModel, Shardable};
 use piper_ir::{AttrConstraint as A, TypeConstraint as T};
 
 use crate::stablehlo::attrs::{DOT_ATTR, PRECISIONS};
+use crate::stablehlo::infer;
 use crate::stablehlo::rules;
 use crate::stablehlo::syntax::{contraction as syntax, convolution};
 use crate::stablehlo::verify::contraction as verify;
@@ -11,9 +12,11 @@ use crate::stablehlo::verify::contraction as verify;
 piper_ir::dialect_ops! {
     /// A product summed over some dimensions and taken side by side over others.
     ///
-    /// `stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<4x8x16xf32>,
-    /// tensor<4x16x32xf32>) -> tensor<4x8x32xf32>`. The result has the batching dimensions first, then what is left of the
-    /// first operand, then of the second.
+    /// The result has the batching dimensions first, then what is left of the first operand, then of the second.
+    ///
+    /// ```mlir
+    /// %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0], precision = [DEFAULT, DEFAULT] : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+    /// ```
     DotGeneral = "stablehlo.dot_general" {
         operands: { lhs: one(T::Tensor), rhs: one(T::Tensor) },
         results: { result: one(T::Tensor) },
@@ -24,13 +27,16 @@ piper_ir::dialect_ops! {
         },
         traits: [Pure],
         syntax: (syntax::parse_dot_general, syntax::print_dot_general),
+        infer: infer::dot_general,
         verify: verify::dot_general,
         interfaces: [Shardable(rules::dot_general), CostModel(rules::dot_general_cost)],
     }
 
     /// The product of two matrices or vectors: the last dimension of the first with the first of the second.
     ///
-    /// `stablehlo.dot %a, %b : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>`
+    /// ```mlir
+    /// %y = stablehlo.dot %x, %w : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+    /// ```
     Dot = "stablehlo.dot" {
         operands: { lhs: one(T::Tensor), rhs: one(T::Tensor) },
         results: { result: one(T::Tensor) },

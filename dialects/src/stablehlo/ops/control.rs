@@ -16,14 +16,15 @@ piper_ir::dialect_ops! {
 
     /// A loop: as long as `cond` gives true, `do` makes the next values.
     ///
-    /// ```text
-    /// %r:2 = stablehlo.while(%i = %zero, %x = %start) : tensor<i32>, tensor<f32>
+    /// ```mlir
+    /// %r:2 = stablehlo.while(%i = %c, %v = %x) : tensor<i32>, tensor<4x8xf32>
     /// cond {
-    ///   ...
+    ///   %go_on = stablehlo.compare LT, %i, %c, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
     ///   stablehlo.return %go_on : tensor<i1>
     /// } do {
-    ///   ...
-    ///   stablehlo.return %next, %y : tensor<i32>, tensor<f32>
+    ///   %next = stablehlo.add %i, %c : tensor<i32>
+    ///   %u = stablehlo.tanh %v : tensor<4x8xf32>
+    ///   stablehlo.return %next, %u : tensor<i32>, tensor<4x8xf32>
     /// }
     /// ```
     While = "stablehlo.while" {

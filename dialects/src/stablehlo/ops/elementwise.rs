@@ -5,6 +5,7 @@ use piper_ir::{AttrConstraint as A, TypeConstraint as T};
 
 use crate::stablehlo::attrs::{COMPARISON, DIRECTION};
 use crate::stablehlo::forms::{parse_same, print_plain};
+use crate::stablehlo::infer;
 use crate::stablehlo::rules::{self, linear_in_each, linear_jointly, pointwise};
 use crate::stablehlo::syntax::elementwise as syntax;
 use crate::stablehlo::types::{BOOLEAN, COMPLEX, FLOAT, INTEGER, NUMERIC, REAL_OR_COMPLEX};
@@ -24,6 +25,7 @@ macro_rules! binary {
                     results: { result: one($element) },
                     traits: [Pure $(, $property)*],
                     syntax: (parse_same, print_plain),
+                    infer: infer::like_first,
                     verify: verify::same_types,
                     interfaces: [Shardable($rule), CostModel($flops)],
                 }
@@ -46,6 +48,7 @@ macro_rules! unary {
                     results: { result: one($element) },
                     traits: [Pure],
                     syntax: (parse_same, print_plain),
+                    infer: infer::like_first,
                     verify: verify::same_types,
                     interfaces: [Shardable($rule), CostModel($flops)],
                 }
@@ -151,7 +154,11 @@ pub mod mixed {
     piper_ir::dialect_ops! {
         /// The value in another element type.
         ///
-        /// `stablehlo.convert %x : (tensor<4xi1>) -> tensor<4xf32>`. Floats become integers by rounding towards zero; "true" is 1.
+        /// Floats become integers by rounding towards zero; "true" is 1.
+        ///
+        /// ```mlir
+        /// %y = stablehlo.convert %n : (tensor<4x8xi32>) -> tensor<4x8xf32>
+        /// ```
         Convert = "stablehlo.convert" {
             operands: { operand: one(T::Tensor) },
             results: { result: one(T::Tensor) },
@@ -167,6 +174,7 @@ pub mod mixed {
             results: { y: one(BOOLEAN) },
             traits: [Pure],
             syntax: (parse_same, print_plain),
+            infer: infer::booleans,
             verify: verify::same_shapes,
             interfaces: [Shardable(pointwise), CostModel(rules::no_flops)],
         }
@@ -205,25 +213,31 @@ pub mod mixed {
 
         /// Which pairs of values stand in a relation.
         ///
-        /// `stablehlo.compare LT, %a, %b, SIGNED : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>`
+        /// ```mlir
+        /// %lt = stablehlo.compare LT, %n, %n, SIGNED : (tensor<4x8xi32>, tensor<4x8xi32>) -> tensor<4x8xi1>
+        /// ```
         Compare = "stablehlo.compare" {
             operands: { lhs: one(T::Tensor), rhs: one(T::Tensor) },
             results: { result: one(BOOLEAN) },
             attrs: { comparison_direction: one(DIRECTION), compare_type: optional(COMPARISON) },
             traits: [Pure],
             syntax: (syntax::parse_compare, syntax::print_compare),
+            infer: infer::booleans,
             verify: verify::compare,
             interfaces: [Shardable(pointwise), CostModel(rules::one_flop)],
         }
 
         /// Each value from one of two tensors, as a tensor of booleans (or one boolean) says.
         ///
-        /// `stablehlo.select %p, %a, %b : tensor<4xi1>, tensor<4xf32>`
+        /// ```mlir
+        /// %y = stablehlo.select %p, %x, %x : tensor<4x8xi1>, tensor<4x8xf32>
+        /// ```
         Select = "stablehlo.select" {
             operands: { pred: one(BOOLEAN), on_true: one(T::Tensor), on_false: one(T::Tensor) },
             results: { result: one(T::Tensor) },
             traits: [Pure],
             syntax: (syntax::parse_select, syntax::print_select),
+            infer: infer::like_second,
             verify: verify::select,
             interfaces: [Shardable(rules::select), CostModel(rules::no_flops)],
         }
@@ -234,6 +248,7 @@ pub mod mixed {
             results: { result: one(T::Tensor) },
             traits: [Pure],
             syntax: (parse_same, print_plain),
+            infer: infer::like_second,
             verify: verify::clamp,
             interfaces: [Shardable(pointwise), CostModel(rules::one_flop)],
         }
@@ -245,6 +260,7 @@ pub mod mixed {
             attrs: { exponent_bits: one(A::Int), mantissa_bits: one(A::Int) },
             traits: [Pure],
             syntax: (syntax::parse_reduce_precision, syntax::print_reduce_precision),
+            infer: infer::like_first,
             verify: verify::same_types,
             interfaces: [Shardable(pointwise), CostModel(rules::no_flops)],
         }

@@ -3,6 +3,7 @@
 use piper_ir::interfaces::{CostModel, Shardable};
 use piper_ir::{AttrConstraint as A, Module, TypeConstraint as T, Value};
 
+use crate::stablehlo::infer;
 use crate::stablehlo::rules;
 use crate::stablehlo::syntax::reduction as syntax;
 use crate::stablehlo::types::LIST;
@@ -11,12 +12,14 @@ use crate::stablehlo::verify::reduction as verify;
 piper_ir::dialect_ops! {
     /// Values joined along some dimensions, beginning with an initial value.
     ///
-    /// ```text
+    /// ```mlir
     /// %s = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<4x8xf32>, tensor<f32>) -> tensor<4xf32>
-    /// %p:2 = stablehlo.reduce(%x init: %zero), (%i init: %c) across dimensions = [1] : (tensor<4x8xf32>, tensor<4x8xi32>, tensor<f32>, tensor<i32>) -> (tensor<4xf32>, tensor<4xi32>)
-    ///  reducer(%a: tensor<f32>, %b: tensor<f32>) (%j: tensor<i32>, %k: tensor<i32>)  {
-    ///   ...
-    ///   stablehlo.return %c, %l : tensor<f32>, tensor<i32>
+    /// %p:2 = stablehlo.reduce(%x init: %zero), (%n init: %c) across dimensions = [1] : (tensor<4x8xf32>, tensor<4x8xi32>, tensor<f32>, tensor<i32>) -> (tensor<4xf32>, tensor<4xi32>)
+    ///  reducer(%a: tensor<f32>, %b: tensor<f32>) (%i: tensor<i32>, %j: tensor<i32>)  {
+    ///   %go = stablehlo.compare GT, %a, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    ///   %v = stablehlo.select %go, %a, %b : tensor<i1>, tensor<f32>
+    ///   %k = stablehlo.select %go, %i, %j : tensor<i1>, tensor<i32>
+    ///   stablehlo.return %v, %k : tensor<f32>, tensor<i32>
     /// }
     /// ```
     ///
@@ -29,6 +32,7 @@ piper_ir::dialect_ops! {
         regions: { body: one },
         traits: [Pure, SingleBlock],
         syntax: (syntax::parse_reduce, syntax::print_reduce),
+        infer: infer::reduce,
         verify: verify::reduce,
         interfaces: [Shardable(rules::reduce), CostModel(rules::reduce_cost)],
     }
@@ -76,7 +80,6 @@ piper_ir::dialect_ops! {
         traits: [Pure, SingleBlock],
     }
 }
-
 
 impl Reduce {
     /// What is reduced.

@@ -4,6 +4,7 @@ use piper_ir::interfaces::{CostModel, Shardable};
 use piper_ir::{AttrConstraint as A, TypeConstraint as T};
 
 use crate::stablehlo::forms::{parse_same, print_plain};
+use crate::stablehlo::infer;
 use crate::stablehlo::rules;
 use crate::stablehlo::syntax::shape as syntax;
 use crate::stablehlo::types::{INDEX, INTEGER, LIST};
@@ -32,8 +33,12 @@ piper_ir::dialect_ops! {
 
     /// A tensor repeated along new dimensions, and along those of size 1.
     ///
-    /// `stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<8xf32>) -> tensor<4x8xf32>`: dimension `i` of the operand is
-    /// dimension `dims[i]` of the result.
+    /// Dimension `i` of the operand is dimension `dims[i]` of the result.
+    ///
+    /// ```mlir
+    /// %y = stablehlo.broadcast_in_dim %zero, dims = [] : (tensor<f32>) -> tensor<4x8xf32>
+    /// %z = stablehlo.broadcast_in_dim %x, dims = [1, 2] : (tensor<4x8xf32>) -> tensor<2x4x8xf32>
+    /// ```
     BroadcastInDim = "stablehlo.broadcast_in_dim" {
         operands: { operand: one(T::Tensor) },
         results: { result: one(T::Tensor) },
@@ -75,13 +80,16 @@ piper_ir::dialect_ops! {
 
     /// Dimensions in another order: dimension `i` of the result is dimension `dims[i]` of the operand.
     ///
-    /// `stablehlo.transpose %x, dims = [1, 0] : (tensor<4x8xf32>) -> tensor<8x4xf32>`
+    /// ```mlir
+    /// %y = stablehlo.transpose %x, dims = [1, 0] : (tensor<4x8xf32>) -> tensor<8x4xf32>
+    /// ```
     Transpose = "stablehlo.transpose" {
         operands: { operand: one(T::Tensor) },
         results: { result: one(T::Tensor) },
         attrs: { permutation: one(LIST) },
         traits: [Pure],
         syntax: (syntax::parse_transpose, syntax::print_transpose),
+        infer: infer::transpose,
         verify: verify::transpose,
         interfaces: [Shardable(rules::transpose), CostModel(rules::no_flops)],
     }
@@ -93,18 +101,22 @@ piper_ir::dialect_ops! {
         attrs: { dimensions: one(LIST) },
         traits: [Pure],
         syntax: (syntax::parse_reverse, syntax::print_reverse),
+        infer: infer::like_first,
         interfaces: [CostModel(rules::no_flops)],
     }
 
     /// Tensors one after the other along a dimension.
     ///
-    /// `stablehlo.concatenate %a, %b, dim = 0 : (tensor<4xf32>, tensor<8xf32>) -> tensor<12xf32>`
+    /// ```mlir
+    /// %y = stablehlo.concatenate %x, %x, dim = 0 : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
+    /// ```
     Concatenate = "stablehlo.concatenate" {
         operands: { inputs: many(T::Tensor) },
         results: { result: one(T::Tensor) },
         attrs: { dimension: one(INDEX) },
         traits: [Pure],
         syntax: (syntax::parse_concatenate, syntax::print_concatenate),
+        infer: infer::concatenate,
         verify: verify::concatenate,
         interfaces: [CostModel(rules::no_flops)],
     }
@@ -116,19 +128,23 @@ piper_ir::dialect_ops! {
         attrs: { start_indices: one(LIST), limit_indices: one(LIST), strides: one(LIST) },
         traits: [Pure],
         syntax: (syntax::parse_slice, syntax::print_slice),
+        infer: infer::slice,
         verify: verify::slice,
         interfaces: [CostModel(rules::no_flops)],
     }
 
     /// A part at places that values say.
     ///
-    /// `stablehlo.dynamic_slice %x, %i, %j, sizes = [1, 8] : (tensor<4x8xf32>, tensor<i32>, tensor<i32>) -> tensor<1x8xf32>`
+    /// ```mlir
+    /// %y = stablehlo.dynamic_slice %x, %c, %c, sizes = [1, 8] : (tensor<4x8xf32>, tensor<i32>, tensor<i32>) -> tensor<1x8xf32>
+    /// ```
     DynamicSlice = "stablehlo.dynamic_slice" {
         operands: { operand: one(T::Tensor), start_indices: many(INTEGER) },
         results: { result: one(T::Tensor) },
         attrs: { slice_sizes: one(LIST) },
         traits: [Pure],
         syntax: (syntax::parse_dynamic_slice, syntax::print_dynamic_slice),
+        infer: infer::dynamic_slice,
         verify: verify::dynamic_slice,
         interfaces: [CostModel(rules::no_flops)],
     }
@@ -139,19 +155,23 @@ piper_ir::dialect_ops! {
         results: { result: one(T::Tensor) },
         traits: [Pure],
         format: "operands attr-dict `:` functional-type(operands, results)",
+        infer: infer::like_first,
         verify: verify::dynamic_update_slice,
         interfaces: [CostModel(rules::no_flops)],
     }
 
     /// A tensor with values added (or, where negative, taken away) at its edges and between its values.
     ///
-    /// `stablehlo.pad %x, %zero, low = [0, 1], high = [2, 1], interior = [1, 0] : (tensor<2x3xf32>, tensor<f32>) -> tensor<5x5xf32>`
+    /// ```mlir
+    /// %y = stablehlo.pad %x, %zero, low = [0, 1], high = [2, 1], interior = [1, 0] : (tensor<4x8xf32>, tensor<f32>) -> tensor<9x10xf32>
+    /// ```
     Pad = "stablehlo.pad" {
         operands: { operand: one(T::Tensor), padding_value: one(T::Tensor) },
         results: { result: one(T::Tensor) },
         attrs: { edge_padding_low: one(LIST), edge_padding_high: one(LIST), interior_padding: one(LIST) },
         traits: [Pure],
         syntax: (syntax::parse_pad, syntax::print_pad),
+        infer: infer::pad,
         verify: verify::pad,
         interfaces: [CostModel(rules::no_flops)],
     }

@@ -115,7 +115,9 @@ fn elided<'a>(
     defaults: &[(&'a str, Attr)],
 ) -> Vec<&'a str> {
     let is_default = |(name, attr): &&(&str, Attr)| p.module().attr_by(op, name) == Some(*attr);
-    std::iter::once(first).chain(defaults.iter().filter(is_default).map(|(name, _)| *name)).collect()
+    std::iter::once(first)
+        .chain(defaults.iter().filter(is_default).map(|(name, _)| *name))
+        .collect()
 }
 
 pub(in crate::stablehlo) fn print_custom_call(p: &mut Printer<'_>, op: Op) {

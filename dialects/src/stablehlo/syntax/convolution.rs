@@ -22,13 +22,17 @@ pub(in crate::stablehlo) fn parse(p: &mut Parser<'_>) -> ParseResult<()> {
     let operands = p.parse_operands()?;
     p.expect(TokenKind::RParen, "',' or ')'")?;
     key(p, "dim_numbers")?;
-    let sides = [dims(p)?, {
-        p.expect_keyword("x")?;
-        dims(p)?
-    }, {
-        p.expect(TokenKind::Arrow, "'->' and the dimensions of the result")?;
-        dims(p)?
-    }];
+    let sides = [
+        dims(p)?,
+        {
+            p.expect_keyword("x")?;
+            dims(p)?
+        },
+        {
+            p.expect(TokenKind::Arrow, "'->' and the dimensions of the result")?;
+            dims(p)?
+        },
+    ];
     let text = ctx.str_attr(&format!("{}x{}->{}", sides[0], sides[1], sides[2]));
     let name = ctx.name("stablehlo.conv");
     let numbers = ctx.attr(AttrData::Dialect { name, params: [text].into() });
@@ -120,18 +124,15 @@ pub(in crate::stablehlo) fn print(p: &mut Printer<'_>, op: Op) {
         p.text(params.first().and_then(|text| text.as_str(ctx)).unwrap_or_default());
     }
     p.text(", window = {");
-    let given: Vec<(&str, Attr)> = WINDOW
-        .iter()
-        .filter_map(|(word, name)| Some((*word, module.attr_by(op, name)?)))
-        .collect();
+    let given: Vec<(&str, Attr)> =
+        WINDOW.iter().filter_map(|(word, name)| Some((*word, module.attr_by(op, name)?))).collect();
     p.commas(given, |p, (word, attr)| {
         p.text(word);
         p.text(" = ");
         match (attr.as_dense(ctx), attr.as_int_array(ctx)) {
             (Some(dense), _) => {
-                let pairs: Vec<i64> = (0..dense.len())
-                    .filter_map(|at| i64::try_from(dense.int(at)?).ok())
-                    .collect();
+                let pairs: Vec<i64> =
+                    (0..dense.len()).filter_map(|at| i64::try_from(dense.int(at)?).ok()).collect();
                 p.text("[");
                 p.commas(pairs.chunks(2), print_int_list);
                 p.text("]");

@@ -85,7 +85,9 @@ pub(in crate::stablehlo) fn parse_complex(p: &mut Parser<'_>) -> ParseResult<()>
     let ty = p.parse_type()?;
     let Some(part) = part_of(ctx, ty) else {
         let text = ty.display(ctx);
-        return Err(p.error_at(start, format!("expected a tensor of complex numbers, found {text}")));
+        return Err(
+            p.error_at(start, format!("expected a tensor of complex numbers, found {text}"))
+        );
     };
     resolve(p, &operands, &vec![part; operands.len()], start)?;
     p.state().result_types.push(ty);

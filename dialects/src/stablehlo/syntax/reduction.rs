@@ -1,13 +1,9 @@
 //! The two forms of a reduction: `applies` for a region of one commutative operation, and `reducer` with the region.
 
 use piper_ir::text::{EntryArg, Parser};
-use piper_ir::{
-    Module, Op, OpState, ParseResult, Printer, Region, TokenKind, Trait, Type,
-};
+use piper_ir::{Module, Op, OpState, ParseResult, Printer, Region, TokenKind, Trait, Type};
 
-use crate::stablehlo::forms::{
-    attr_dict, ints, key, int_list, print_int_list, resolve, set,
-};
+use crate::stablehlo::forms::{attr_dict, int_list, ints, key, print_int_list, resolve, set};
 use crate::stablehlo::ops::control::Return;
 use crate::stablehlo::ops::reduction::Reduce;
 
@@ -30,7 +26,8 @@ pub(in crate::stablehlo) fn parse_reduce(p: &mut Parser<'_>) -> ParseResult<()> 
     operands.extend(inits);
     let at = p.token().start;
     let short = p.eat_keyword("applies");
-    let applied = if short { Some(p.parse_keyword("the operation that joins two values")?) } else { None };
+    let applied =
+        if short { Some(p.parse_keyword("the operation that joins two values")?) } else { None };
     p.expect_keyword("across")?;
     key(p, "dimensions")?;
     let dimensions = int_list(p)?;
@@ -50,7 +47,12 @@ pub(in crate::stablehlo) fn parse_reduce(p: &mut Parser<'_>) -> ParseResult<()> 
                 return Err(p.error_at(start, "the values of a reduction are tensors"));
             };
             if count != 1 || ctx.op_name(name).def(ctx).is_none() {
-                return Err(p.error_at(at, format!("'{name}' cannot be applied here: expected a known operation on one operand")));
+                return Err(p.error_at(
+                    at,
+                    format!(
+                        "'{name}' cannot be applied here: expected a known operation on one operand"
+                    ),
+                ));
             }
             region_of(p, name, ctx.tensor(&[], element))
         }

@@ -52,6 +52,8 @@ fn part_of(
         });
     if !fits || a != b {
         let (whole, part) = (check.text(module.ty(whole)), check.text(module.ty(part)));
-        check.error(format!("{what} has type {part}, which is no part of {whole} along dimension {dim}"));
+        check.error(format!(
+            "{what} has type {part}, which is no part of {whole} along dimension {dim}"
+        ));
     }
 }

@@ -48,7 +48,8 @@ pub(in crate::stablehlo) fn dot_general(module: &Module, op: Op, reporter: &mut 
     }
     let mut shape: Vec<i64> = dims.lhs.0.iter().map(|&dim| lhs[dim as usize]).collect();
     for (sizes, (batching, contracting)) in [(lhs, dims.lhs), (rhs, dims.rhs)] {
-        let kept = (0..sizes.len() as i64).filter(|d| !batching.contains(d) && !contracting.contains(d));
+        let kept =
+            (0..sizes.len() as i64).filter(|d| !batching.contains(d) && !contracting.contains(d));
         shape.extend(kept.map(|dim| sizes[dim as usize]));
     }
     check.result(0, &shape, element);

@@ -56,7 +56,9 @@ pub(in crate::stablehlo) fn branches(module: &Module, op: Op, reporter: &mut Rep
     for index in 0..module.regions(op).len() {
         let Some((_, args, given)) = region(module, op, index) else { continue };
         if !args.is_empty() {
-            check.error(format!("branch {index} takes arguments")).hint("branches use values from outside");
+            check
+                .error(format!("branch {index} takes arguments"))
+                .hint("branches use values from outside");
         }
         if given != results {
             let (a, b) = (list(&check, &given), list(&check, &results));

@@ -24,9 +24,13 @@ pub(in crate::stablehlo) fn gather(module: &Module, op: Op, reporter: &mut Repor
         check.error(format!("{given} slice size(s) for {rank} dimension(s)"));
         return;
     }
-    if let Some(dim) = (0..from.len()).find(|&dim| sizes[dim] < 0 || (from[dim] >= 0 && sizes[dim] > from[dim])) {
+    if let Some(dim) =
+        (0..from.len()).find(|&dim| sizes[dim] < 0 || (from[dim] >= 0 && sizes[dim] > from[dim]))
+    {
         let (size, of) = (sizes[dim], from[dim]);
-        check.error(format!("a slice of size {size} does not fit into dimension {dim}, of size {of}"));
+        check.error(format!(
+            "a slice of size {size} does not fit into dimension {dim}, of size {of}"
+        ));
         return;
     }
     let Some(numbers) = module.attr_by(op, "dimension_numbers") else { return };

@@ -59,7 +59,8 @@ impl<'c, 'r> Check<'c, 'r> {
                 }
                 continue;
             }
-            let error = self.error(format!("{what} names dimension {dim} of a tensor of rank {rank}"));
+            let error =
+                self.error(format!("{what} names dimension {dim} of a tensor of rank {rank}"));
             if rank > 0 {
                 error.hint(format!("dimensions are counted from 0 to {}", rank - 1));
             }

@@ -46,7 +46,8 @@ fn groups(check: &mut Check<'_, '_>) -> Option<Vec<(Value, Type)>> {
 /// The region takes two scalars an operand and gives one.
 fn region(check: &mut Check<'_, '_>, elements: &[(Value, Type)]) {
     let (module, op, ctx) = (check.module, check.op, check.module.ctx());
-    let scalars: Vec<Type> = elements.iter().map(|(_, element)| ctx.tensor(&[], *element)).collect();
+    let scalars: Vec<Type> =
+        elements.iter().map(|(_, element)| ctx.tensor(&[], *element)).collect();
     let Some(block) = module.first_block(module.regions(op)[0]) else { return };
     let args: Vec<Type> = module.args(block).iter().map(|v| module.ty(*v)).collect();
     let wanted = [&scalars[..], &scalars].concat();
@@ -99,7 +100,9 @@ pub(in crate::stablehlo) fn reduce(module: &Module, op: Op, reporter: &mut Repor
         if found.as_tensor(module.ctx()).is_none_or(|(found, _)| !fits(found, &kept)) {
             let wanted = module.ctx().tensor(&kept, elements[index].1);
             let (found, wanted) = (check.text(found), check.text(wanted));
-            check.error(format!("result {index} has type {found}, but the operands make it {wanted}"));
+            check.error(format!(
+                "result {index} has type {found}, but the operands make it {wanted}"
+            ));
             return;
         }
     }

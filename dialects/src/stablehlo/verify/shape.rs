@@ -134,7 +134,9 @@ pub(in crate::stablehlo) fn concatenate(module: &Module, op: Op, reporter: &mut 
             let ctx = module.ctx();
             let (a, b) = (ctx.tensor(first, element), ctx.tensor(other, other_element));
             let (a, b) = (check.text(a), check.text(b));
-            check.error(format!("operand {i} has type {b}, which does not go on {a} along dimension {dim}"));
+            check.error(format!(
+                "operand {i} has type {b}, which does not go on {a} along dimension {dim}"
+            ));
             return;
         }
         shape[dim] = match (shape[dim], other[dim]) {
@@ -194,7 +196,9 @@ pub(in crate::stablehlo) fn dynamic_slice(module: &Module, op: Op, reporter: &mu
     }
     for (dim, (&size, &of)) in sizes.iter().zip(from).enumerate() {
         if size < 0 || (of != DYNAMIC && size > of) {
-            check.error(format!("a slice of size {size} does not fit into dimension {dim}, of size {of}"));
+            check.error(format!(
+                "a slice of size {size} does not fit into dimension {dim}, of size {of}"
+            ));
             return;
         }
     }
@@ -237,8 +241,8 @@ pub(in crate::stablehlo) fn pad(module: &Module, op: Op, reporter: &mut Reporter
         let (found, element) = (check.text(module.ty(module.operand(op, 1))), check.text(element));
         check.error(format!("the padding value has type {found}, expected tensor<{element}>"));
     }
-    let [low, high, interior] = ["edge_padding_low", "edge_padding_high", "interior_padding"]
-        .map(|name| check.ints(name));
+    let [low, high, interior] =
+        ["edge_padding_low", "edge_padding_high", "interior_padding"].map(|name| check.ints(name));
     if [low, high, interior].iter().any(|list| list.len() != from.len()) {
         let rank = from.len();
         check.error(format!("'low', 'high' and 'interior' need {rank} number(s) each"));
@@ -247,7 +251,10 @@ pub(in crate::stablehlo) fn pad(module: &Module, op: Op, reporter: &mut Reporter
     let mut shape = Vec::with_capacity(from.len());
     for (dim, &size) in from.iter().enumerate() {
         if interior[dim] < 0 {
-            check.error(format!("interior padding {} of dimension {dim} is negative", interior[dim]));
+            check.error(format!(
+                "interior padding {} of dimension {dim} is negative",
+                interior[dim]
+            ));
             return;
         }
         shape.push(match size {
