@@ -3,6 +3,7 @@
 //! Each subcommand says what it does as it goes, installs what it needs where it knows how, and ends with a verdict.
 #![forbid(unsafe_code)]
 
+mod conformance;
 mod project;
 mod setup;
 mod steps;
@@ -46,6 +47,20 @@ enum Task {
         /// Only benchmarks whose name contains this
         filter: Option<String>,
     },
+    /// Compare with mlir-opt on MLIR's own parser tests
+    Conformance {
+        /// The folder mlir/test/IR of a checkout of LLVM
+        folder: std::path::PathBuf,
+        /// The piper-opt to compare; built if not given
+        #[arg(long)]
+        ours: Option<std::path::PathBuf>,
+        /// Write the table of counts to this file
+        #[arg(long)]
+        table: Option<std::path::PathBuf>,
+        /// Only files whose name contains this
+        #[arg(long)]
+        filter: Option<String>,
+    },
     /// Check format, lints, docs and the dependency rules, without running the other tests
     Lint,
 }
@@ -57,6 +72,9 @@ fn main() -> ExitCode {
         Task::Bless { filter } => bless(filter.as_deref()),
         Task::Docs => docs(),
         Task::Bench { filter } => bench(filter.as_deref()),
+        Task::Conformance { folder, ours, table, filter } => {
+            conformance(&folder, ours, table.as_deref(), filter.as_deref())
+        }
         Task::Lint => lint(),
     };
     match outcome {
@@ -67,6 +85,19 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn conformance(
+    folder: &std::path::Path,
+    ours: Option<std::path::PathBuf>,
+    table: Option<&std::path::Path>,
+    filter: Option<&str>,
+) -> Result<bool> {
+    let ours = match ours {
+        Some(ours) => ours,
+        None => Project::load()?.built_program("piper-opt")?,
+    };
+    conformance::run(folder, ours, table, filter)
 }
 
 fn demo(args: &[String]) -> Result<bool> {

@@ -56,7 +56,10 @@ fn parse_body(
     source: &SourceFile,
     reporter: &mut Reporter<'_>,
 ) -> Option<Module> {
-    let mut parser = Parser::new(ctx, source, Module::new(Arc::clone(ctx)));
+    let mut module = Module::new(Arc::clone(ctx));
+    // An operation a line, as printed text has it. Room that is not used is not touched.
+    module.reserve(source.num_lines());
+    let mut parser = Parser::new(ctx, source, module);
     parser.top_level();
     let Parser { module, reporter: mut found, .. } = parser;
     let failed = found.error_count() > 0;

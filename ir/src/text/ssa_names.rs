@@ -208,19 +208,19 @@ impl<'p> Parser<'p> {
         }
         let mut lexer = self.lexer.clone();
         lexer.at = from as usize;
-        let mut defined = None;
         let mut token = lexer.next();
         while token.start < to && token.kind != TokenKind::Eof {
             let next = lexer.next();
-            // As a result (`%a =`, `%a, %b =`, `%a:2 =`) or as an argument (`%a: type`).
+            // As a result (`%a =`, `%a, %b =`, `%a:2 =`) or as an argument (`%a: type`); an operand before its type looks
+            // like one, but stands behind.
             let defines = matches!(next.kind, TokenKind::Equal | TokenKind::Colon)
                 || (token.first_of_line && next.kind == TokenKind::Comma);
             if token.kind == TokenKind::Percent && defines && self.text(token) == name {
-                defined = Some(token.start);
+                return Some(token.start);
             }
             token = next;
         }
-        defined
+        None
     }
 
     /// Reads `%name` or `%name#index`.

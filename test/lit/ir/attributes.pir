@@ -15,7 +15,7 @@
 "t.list"() {a = [], b = [1, 2.0, [i32]], c = {}, d = {y = 1, x = unit}, e = #alias} : () -> ()
 // CHECK: "t.dense"() {a = array<i64>, b = array<i32: 1, -2>, c = array<f32: 1.000000e+00>, d = array<i1: true, false>} : () -> ()
 "t.dense"() {a = array<i64>, b = array<i32: 1, -2>, c = array<f32: 1.0>, d = array<i1: true, false>} : () -> ()
-// CHECK: "t.elements"() {a = dense<1.0> : tensor<2xf32>, b = dense<[1, 2]> : tensor<2xi32>} : () -> ()
+// CHECK: "t.elements"() {a = dense<1.000000e+00> : tensor<2xf32>, b = dense<[1, 2]> : tensor<2xi32>} : () -> ()
 "t.elements"() {a = dense<1.0> : tensor<2xf32>, b = dense<[1, 2]> : tensor<2xi32>} : () -> ()
 // CHECK: "t.opaque"() {a = #d.x, b = #d.x<y -> "}">, c = #d<1x>, d = #d.x : i32} : () -> ()
 "t.opaque"() {a = #d.x, b = #d.x<y -> "}">, c = #d<1x>, d = #d.x : i32} : () -> ()

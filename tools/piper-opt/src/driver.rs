@@ -9,6 +9,7 @@ use piper_ir::{Context, Dialect, SourceFile, Sources};
 use piper_passes::pipeline_text::{pass_list, pass_manager};
 
 use crate::args::Invocation;
+use crate::files::OutputFile;
 use crate::part::Session;
 use crate::report::Style;
 use crate::reproducer::Reproducer;
@@ -65,10 +66,11 @@ impl Tool {
         let flags = &invocation.flags;
         ctx.allow_unregistered = flags.checking.allow_unregistered_dialect;
         let mut sources = Sources::default();
-        sources.add(SourceFile::new(&*name, &*text));
+        let source = SourceFile::new(&*name, text);
+        sources.add(source.clone());
         let parts = match &flags.checking.split_input_file {
-            Some(marker) => split(&text, marker),
-            None => vec![Part { text, near_misses: Vec::new() }],
+            Some(marker) => split(&source, marker),
+            None => vec![Part { source, near_misses: Vec::new() }],
         };
         let session = Session {
             ctx: Arc::new(ctx),
@@ -82,8 +84,14 @@ impl Tool {
         session.check().map_err(plain)?;
         let mut output = Output::default();
         let mut texts = Vec::new();
+        let mut file = match &*flags.output {
+            "-" => None,
+            path => Some(OutputFile::create(path, cwd).map_err(plain)?),
+        };
+        // The text of an only part need not be held whole, if it goes to a file.
+        let streamed = parts.len() == 1 && flags.checking.verify_diagnostics.is_none();
         for part in &parts {
-            let done = session.part(part);
+            let done = session.part(part, file.as_mut().filter(|_| streamed));
             let mut stderr = done.stderr;
             output.code |= i32::from(done.failed);
             texts.extend(done.text);
@@ -102,10 +110,13 @@ impl Tool {
         }
         if output.code == 0 {
             let text = join(&texts, &flags.checking.output_split_marker);
-            if flags.output == "-" {
-                output.stdout = text.into_bytes();
-            } else {
-                files::write(&flags.output, text.as_bytes(), cwd).map_err(plain)?;
+            match file {
+                None => output.stdout = text.into_bytes(),
+                Some(mut file) => {
+                    // The file remembers what went wrong.
+                    let _ = file.write(&text);
+                    file.keep().map_err(plain)?;
+                }
             }
         }
         Ok(output)

@@ -44,40 +44,108 @@ pub(crate) fn read(
     }
 }
 
+/// A file that is written whole or not at all: it takes the place of the old one when it is kept.
+pub(crate) struct OutputFile {
+    given: String,
+    path: PathBuf,
+    /// What is written, beside the path, or the path itself if it is a device or a pipe, which cannot be replaced.
+    part: PathBuf,
+    /// Made by the first write, so that a run that is stopped before leaves nothing behind.
+    file: Option<std::fs::File>,
+    /// The first error of writing; nothing is written after it.
+    failure: Option<std::io::Error>,
+}
+
+impl OutputFile {
+    /// Begins to write.
+    ///
+    /// # Errors
+    /// One line that says which path and why; so do the other functions.
+    pub(crate) fn create(output: &str, cwd: &Path) -> Result<Self, String> {
+        let given = cwd.join(output);
+        // A link keeps pointing where it did; what it points at is replaced.
+        let path = std::fs::canonicalize(&given).unwrap_or(given);
+        if path.is_dir() {
+            return Err(format!("cannot write '{output}': it is a folder; name a file in it"));
+        }
+        let part = match path.exists() && !path.is_file() {
+            true => path.clone(),
+            false => part_beside(&path),
+        };
+        Ok(Self { given: output.to_owned(), path, part, file: None, failure: None })
+    }
+
+    /// Writes more.
+    ///
+    /// # Errors
+    /// It could not be written, now or before; [`keep`](Self::keep) says why.
+    pub(crate) fn write(&mut self, text: &str) -> std::io::Result<()> {
+        if self.failure.is_none() {
+            self.failure = self.write_here(text).err();
+        }
+        match &self.failure {
+            Some(failure) => Err(failure.kind().into()),
+            None => Ok(()),
+        }
+    }
+
+    fn write_here(&mut self, text: &str) -> std::io::Result<()> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            empty => empty.insert(match self.part == self.path {
+                true => std::fs::File::options().write(true).open(&self.path)?,
+                false => std::fs::File::create_new(&self.part)?,
+            }),
+        };
+        file.write_all(text.as_bytes())
+    }
+
+    /// Puts the file in its place, unless writing it failed.
+    pub(crate) fn keep(mut self) -> Result<(), String> {
+        let placed = match self.failure.take() {
+            Some(failure) => Err(failure),
+            None => self.place(),
+        };
+        placed.map_err(|error| cannot_write(&self.given, &error))
+    }
+
+    fn place(&self) -> std::io::Result<()> {
+        if self.part == self.path {
+            return Ok(());
+        }
+        if let Ok(old) = std::fs::metadata(&self.path) {
+            std::fs::set_permissions(&self.part, old.permissions())?;
+        }
+        std::fs::rename(&self.part, &self.path)
+    }
+}
+
+impl Drop for OutputFile {
+    fn drop(&mut self) {
+        if self.file.is_some() && self.part != self.path {
+            // It is gone already if it was kept.
+            let _ = std::fs::remove_file(&self.part);
+        }
+    }
+}
+
 /// Writes a file whole or not at all.
 ///
 /// # Errors
 /// One line that says which path and why.
-pub(crate) fn write(output: &str, contents: &[u8], cwd: &Path) -> Result<(), String> {
-    let given = cwd.join(output);
-    // A link keeps pointing where it did; what it points at is replaced.
-    let path = std::fs::canonicalize(&given).unwrap_or(given);
-    let failed = |error: std::io::Error| {
-        let why = match error.kind() {
-            std::io::ErrorKind::NotFound => "the folder does not exist; make it first".to_owned(),
-            _ => error.to_string(),
-        };
-        format!("cannot write '{output}': {why}")
+pub(crate) fn write(output: &str, contents: &str, cwd: &Path) -> Result<(), String> {
+    let mut file = OutputFile::create(output, cwd)?;
+    // The file remembers what went wrong.
+    let _ = file.write(contents);
+    file.keep()
+}
+
+fn cannot_write(output: &str, error: &std::io::Error) -> String {
+    let why = match error.kind() {
+        std::io::ErrorKind::NotFound => "the folder does not exist; make it first".to_owned(),
+        _ => error.to_string(),
     };
-    if path.is_dir() {
-        return Err(format!("cannot write '{output}': it is a folder; name a file in it"));
-    }
-    if path.exists() && !path.is_file() {
-        // A device or a pipe cannot be replaced.
-        return std::fs::write(&path, contents).map_err(failed);
-    }
-    let part = part_beside(&path);
-    let written = std::fs::File::create_new(&part)
-        .and_then(|mut file| file.write_all(contents).and_then(|()| file.sync_all()))
-        .and_then(|()| match std::fs::metadata(&path) {
-            Ok(old) => std::fs::set_permissions(&part, old.permissions()),
-            Err(_) => Ok(()),
-        })
-        .and_then(|()| std::fs::rename(&part, &path));
-    written.map_err(|error| {
-        let _ = std::fs::remove_file(&part);
-        failed(error)
-    })
+    format!("cannot write '{output}': {why}")
 }
 
 /// Writes a file, with the folders above it.

@@ -5,12 +5,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use piper_ir::pass::{IrPrinting, PassRegistry, RemarkFilter, RemarkKind, RunOptions};
-use piper_ir::text::{PrintOptions, parse_module, parse_without_module, print_module, print_op};
+use piper_ir::text::{
+    PrintOptions, parse_module, parse_without_module, print_module, print_op, write_module,
+};
 use piper_ir::verify::verify;
-use piper_ir::{Context, Diagnostic, Loc, Module, Op, Reporter, Severity, SourceFile, Sources};
+use piper_ir::{Context, Diagnostic, Loc, Module, Op, Reporter, Severity, Sources};
 use regex::Regex;
 
 use crate::args::Invocation;
+use crate::files::OutputFile;
 use crate::flags::{Flags, VerifyLevel};
 use crate::report::Style;
 use crate::reproducer::Reproducer;
@@ -60,8 +63,8 @@ impl Session<'_> {
         self.remark_filter().map(|_| ())
     }
 
-    /// Takes a part from text to text.
-    pub(crate) fn part(&self, part: &Part) -> Done {
+    /// Takes a part from text to text, which goes to `file` as it is printed if there is one.
+    pub(crate) fn part(&self, part: &Part, file: Option<&mut OutputFile>) -> Done {
         let flags = self.flags();
         let start = Instant::now();
         let mut reporter = Reporter::new(&self.ctx);
@@ -78,7 +81,7 @@ impl Session<'_> {
         };
         let (mut phases, mut module) = (Phases::default(), None);
         let outcome = crash::guarded(|| {
-            self.through(part, &mut reporter, &mut trace, &mut phases, &mut module)
+            self.through(part, &mut reporter, &mut trace, &mut phases, &mut module, file)
         });
         phases.total = start.elapsed();
         let (text, panic) = match outcome {
@@ -131,11 +134,11 @@ impl Session<'_> {
         trace: &mut Trace,
         phases: &mut Phases,
         kept: &mut Option<Module>,
+        file: Option<&mut OutputFile>,
     ) -> Option<String> {
         let checking = &self.flags().checking;
-        let source = SourceFile::new(&*self.name, &*part.text);
         let parse = if checking.no_implicit_module { parse_without_module } else { parse_module };
-        let parsed = timed(&mut phases.parser, || parse(&self.ctx, &source, reporter))?;
+        let parsed = timed(&mut phases.parser, || parse(&self.ctx, &part.source, reporter))?;
         let module = kept.insert(parsed);
         if self.flags().reproducers.run_reproducer {
             Reproducer::remove_from(module);
@@ -150,7 +153,15 @@ impl Session<'_> {
         }
         let options = self.run_options();
         stages::run(&self.job, self.registry, module, reporter, &options, trace).ok()?;
-        Some(timed(&mut phases.output, || print_module(module, options.printing.print)))
+        let print = options.printing.print;
+        Some(timed(&mut phases.output, || match file {
+            None => print_module(module, print),
+            Some(file) => {
+                // The file remembers what went wrong.
+                let _ = write_module(module, print, &mut |text| file.write(text));
+                String::new()
+            }
+        }))
     }
 
     fn print_options(&self) -> PrintOptions {
@@ -220,7 +231,8 @@ impl Session<'_> {
     ) {
         let flags = self.flags();
         if let Some(level) = flags.checking.verify_diagnostics {
-            let mut faults = expected::compare(&self.ctx, &self.name, &part.text, &diagnostics);
+            let mut faults =
+                expected::compare(&self.ctx, &self.name, &part.source.text, &diagnostics);
             faults.retain(|fault| level == VerifyLevel::All || !fault.is_surplus);
             done.failed = !faults.is_empty() || done.panic.is_some();
             let faults: Vec<Diagnostic> = faults
@@ -283,7 +295,7 @@ impl Session<'_> {
                 let print = PrintOptions { locations: false, ..self.print_options() };
                 (print_module(module, print), pipeline.clone())
             }
-            _ => (part.text.clone(), trace.pipeline()),
+            _ => (part.source.text.to_string(), trace.pipeline()),
         };
         let reproducer = Reproducer::of(self.invocation, pipeline);
         Some((wanted, reproducer.append_to(&text)))

@@ -134,12 +134,12 @@ impl Reproducer {
 /// Nothing can be written.
 pub(crate) fn write(wanted: Option<&str>, text: &str, cwd: &Path) -> Result<String, String> {
     if let Some(path) = wanted {
-        return crate::files::write(path, text.as_bytes(), cwd).map(|()| path.to_owned());
+        return crate::files::write(path, text, cwd).map(|()| path.to_owned());
     }
     let name = format!("piper-crash-{:08x}.pir", checksum(text));
-    crate::files::write(&name, text.as_bytes(), cwd).map(|()| name.clone()).or_else(|_| {
+    crate::files::write(&name, text, cwd).map(|()| name.clone()).or_else(|_| {
         let path = std::env::temp_dir().join(&name).to_string_lossy().into_owned();
-        crate::files::write(&path, text.as_bytes(), cwd).map(|()| path)
+        crate::files::write(&path, text, cwd).map(|()| path)
     })
 }
 

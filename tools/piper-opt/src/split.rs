@@ -1,39 +1,43 @@
 //! Inputs of several parts, and outputs of as many.
 
+use piper_ir::SourceFile;
+
 /// The marker between parts, unless another is asked for.
 pub(crate) const MARKER: &str = "// -----";
 
 /// A part of an input.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Part {
     /// Its text, after as many empty lines as keep its line numbers.
-    pub(crate) text: String,
+    pub(crate) source: SourceFile,
     /// Lines that look as if they were meant to be the marker.
     pub(crate) near_misses: Vec<u32>,
 }
 
-/// The parts of a text between lines that begin with the marker.
-pub(crate) fn split(text: &str, marker: &str) -> Vec<Part> {
-    let part = |lines: usize| Part { text: "\n".repeat(lines), near_misses: Vec::new() };
-    let mut parts = vec![part(0)];
-    for (number, line) in text.split_inclusive('\n').enumerate() {
-        let Some(last) = parts.last_mut() else { break };
+/// The parts of a source between lines that begin with the marker.
+pub(crate) fn split(source: &SourceFile, marker: &str) -> Vec<Part> {
+    let mut parts = vec![(String::new(), Vec::new())];
+    let lines = source.text.split_inclusive('\n').enumerate();
+    for (number, line) in lines {
+        let Some((text, near_misses)) = parts.last_mut() else { break };
         if line.starts_with(marker) {
-            parts.push(part(number + 1));
+            parts.push(("\n".repeat(number + 1), Vec::new()));
         } else {
             if is_near_miss(line.trim_end(), marker) {
-                last.near_misses.push(number as u32 + 1);
+                near_misses.push(number as u32 + 1);
             }
-            last.text.push_str(line);
+            text.push_str(line);
         }
     }
     // What ends the last part ends nothing.
-    if let Some(last) = parts.last_mut()
-        && last.near_misses.last().is_some_and(|&line| line as usize == text.lines().count())
+    if let Some((_, near_misses)) = parts.last_mut()
+        && near_misses.last().is_some_and(|&line| line as usize == source.text.lines().count())
     {
-        last.near_misses.pop();
+        near_misses.pop();
     }
-    parts
+    let part =
+        |(text, near_misses)| Part { source: SourceFile::new(&*source.name, text), near_misses };
+    parts.into_iter().map(part).collect()
 }
 
 /// Whether a line is the marker with a dash or two too few, or with blanks before it.
@@ -53,14 +57,19 @@ pub(crate) fn join(texts: &[String], marker: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{MARKER, split};
+    use super::{MARKER, SourceFile};
+
+    fn split(text: &str, marker: &str) -> Vec<super::Part> {
+        super::split(&SourceFile::new("f", text), marker)
+    }
 
     #[test]
     fn parts_keep_their_line_numbers() {
         let parts = split("a\nb\n// -----\nc\n// ----- more\n", MARKER);
-        let texts: Vec<&str> = parts.iter().map(|part| &*part.text).collect();
+        let texts: Vec<&str> = parts.iter().map(|part| part.source.text.as_str()).collect();
         assert_eq!(texts, ["a\nb\n", "\n\n\nc\n", "\n\n\n\n\n"]);
-        let texts: Vec<String> = split("a\n#\nb\n", "#").into_iter().map(|p| p.text).collect();
+        let texts: Vec<String> =
+            split("a\n#\nb\n", "#").into_iter().map(|p| p.source.text.to_string()).collect();
         assert_eq!(texts, ["a\n", "\n\nb\n"]);
     }
 

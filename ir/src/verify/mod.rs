@@ -1,37 +1,93 @@
 //! The verifier. It reports every fault it finds, not the first; later checks of an operation are skipped only where
 //! earlier ones make them meaningless.
 
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use crate::diag::{Reporter, did_you_mean};
+use crate::diag::{Diagnostic, Reporter, did_you_mean};
 use crate::{
-    Arity, AttrConstraint, Block, Module, Name, OPERAND_SEGMENTS, Op, OpDef, RESULT_SEGMENTS,
-    Region, Trait, Value, ValueDef, ValueDefinition,
+    Arity, AttrConstraint, Module, OPERAND_SEGMENTS, Op, OpDef, RESULT_SEGMENTS, Trait, Value,
+    ValueDef,
 };
+
+mod dominance;
+mod symbols;
+
+pub use dominance::{Dominators, immediate_dominators};
+use dominance::Visited;
+pub use symbols::SymbolTable;
 
 /// Checks everything under the root. True if nothing was wrong.
 pub fn verify(module: &Module, reporter: &mut Reporter<'_>) -> bool {
     verify_op(module, module.root(), reporter)
 }
 
-/// Checks an operation and everything in its regions. True if nothing was wrong.
+/// Checks an operation and everything in its regions. True if nothing was wrong. Isolated operations of a large module are
+/// checked by several threads; what is reported, and in which order, does not depend on it.
 pub fn verify_op(module: &Module, root: Op, reporter: &mut Reporter<'_>) -> bool {
     let before = reporter.error_count();
-    for op in module.walk(root) {
-        let faults = reporter.error_count();
-        if let Some(def) = module.def(op) {
-            check_declared(module, op, def, reporter);
-            check_traits(module, op, def, reporter);
-            if reporter.error_count() == faults
-                && let Some(verify) = def.verify
-            {
-                verify(module, op, reporter);
+    let visited = Visited::new(module);
+    let units = units(module, root);
+    if units.is_empty() {
+        verify_unit(module, root, &visited, reporter);
+    } else {
+        verify_alone(module, root, reporter);
+        if module.op_capacity() < WORTH_THREADS {
+            units.iter().for_each(|&op| verify_unit(module, op, &visited, reporter));
+        } else {
+            let found: Vec<Vec<Diagnostic>> = units
+                .par_chunks(units.len().div_ceil(8 * rayon::current_num_threads()))
+                .map(|units| {
+                    let mut reporter = Reporter::new(module.ctx());
+                    units.iter().for_each(|&op| verify_unit(module, op, &visited, &mut reporter));
+                    reporter.take()
+                })
+                .collect();
+            for diagnostic in found.into_iter().flatten() {
+                reporter.report(diagnostic);
             }
         }
+    }
+    reporter.error_count() == before
+}
+
+/// A module of fewer operations is checked by one thread.
+const WORTH_THREADS: usize = 10_000;
+
+/// The operations inside `root` that can be checked apart: all that are directly inside, if each is isolated and gives no
+/// value to the others.
+fn units(module: &Module, root: Op) -> Vec<Op> {
+    let Some(block) = module.only_block(root) else { return Vec::new() };
+    let apart =
+        |op: &Op| module.num_results(*op) == 0 && module.has_trait(*op, Trait::IsolatedFromAbove);
+    match module.next_block(block).is_none() && module.ops(block).all(|op| apart(&op)) {
+        true => module.ops(block).collect(),
+        false => Vec::new(),
+    }
+}
+
+fn verify_unit(module: &Module, root: Op, visited: &Visited, reporter: &mut Reporter<'_>) {
+    for op in module.walk(root) {
+        verify_alone(module, op, reporter);
+    }
+    dominance::check(module, root, visited, reporter);
+}
+
+/// Checks an operation without what is inside it.
+fn verify_alone(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
+    let faults = reporter.error_count();
+    if let Some(def) = module.def(op) {
+        check_declared(module, op, def, reporter);
+        check_traits(module, op, def, reporter);
+        if reporter.error_count() == faults
+            && let Some(verify) = def.verify
+        {
+            verify(module, op, reporter);
+        }
+    }
+    if !module.regions(op).is_empty() {
         check_blocks(module, op, reporter);
     }
-    check_dominance(module, root, reporter);
-    reporter.error_count() == before
 }
 
 fn check_declared(module: &Module, op: Op, def: &OpDef, reporter: &mut Reporter<'_>) {
@@ -184,9 +240,9 @@ fn check_traits(module: &Module, op: Op, def: &OpDef, reporter: &mut Reporter<'_
                     reporter.error(loc, format!("'{name}' requires a name (@name)"));
                 }
             }
-            Trait::IsolatedFromAbove => check_isolation(module, op, reporter),
             Trait::SymbolTable => check_symbols(module, op, reporter),
             Trait::Pure
+            | Trait::IsolatedFromAbove
             | Trait::NoTerminator
             | Trait::GraphRegion
             | Trait::Commutative
@@ -209,60 +265,6 @@ fn check_symbols(module: &Module, table: Op, reporter: &mut Reporter<'_>) {
         } else {
             seen.insert(name, op);
         }
-    }
-}
-
-/// Nothing under `root` uses a value from outside it.
-fn check_isolation(module: &Module, root: Op, reporter: &mut Reporter<'_>) {
-    // Nested isolated operations are checked on their own account.
-    let mut pending: Vec<Op> = Vec::new();
-    let inner = |op: Op| {
-        module
-            .regions(op)
-            .iter()
-            .flat_map(|r| module.blocks(*r))
-            .flat_map(|b| module.ops(b))
-            .collect::<Vec<_>>()
-    };
-    let inside: rustc_hash::FxHashSet<Region> = {
-        let mut set = rustc_hash::FxHashSet::default();
-        let mut stack = vec![root];
-        while let Some(op) = stack.pop() {
-            set.extend(module.regions(op));
-            for op in inner(op) {
-                pending.push(op);
-                if !module.has_trait(op, Trait::IsolatedFromAbove) && !module.regions(op).is_empty()
-                {
-                    stack.push(op);
-                }
-            }
-        }
-        set
-    };
-    for op in pending {
-        for value in module.operands(op) {
-            if defining_block(module, value)
-                .is_some_and(|b| !inside.contains(&module.block_region(b)))
-            {
-                let name = module.name_text(root);
-                reporter
-                    .error(
-                        module.op_loc(op),
-                        format!(
-                            "'{}' uses a value defined outside the isolated region of '{name}'",
-                            module.name_text(op)
-                        ),
-                    )
-                    .note(module.op_loc(root), "required by this operation");
-            }
-        }
-    }
-}
-
-fn defining_block(module: &Module, value: Value) -> Option<Block> {
-    match module.definition(value) {
-        ValueDefinition::Result { op, .. } => module.parent_block(op),
-        ValueDefinition::Argument { block, .. } => Some(block),
     }
 }
 
@@ -316,196 +318,5 @@ fn check_blocks(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
                     (!enders.is_empty()).then(|| format!("end it with {}", enders.join(" or ")));
             }
         }
-    }
-}
-
-/// Values are defined before they are used, except in graph regions.
-fn check_dominance(module: &Module, root: Op, reporter: &mut Reporter<'_>) {
-    // Position of every operation in its block, and the dominator tree of every region with several blocks.
-    let mut position = vec![0u32; module.op_capacity()];
-    let mut dominators: FxHashMap<Region, FxHashMap<Block, Block>> = FxHashMap::default();
-    for op in module.walk(root) {
-        for &region in module.regions(op) {
-            for block in module.blocks(region) {
-                for (i, inner) in module.ops(block).enumerate() {
-                    position[inner.index()] = i as u32;
-                }
-            }
-            if module.blocks(region).nth(1).is_some() {
-                dominators.insert(region, immediate_dominators(module, region));
-            }
-        }
-    }
-    let is_graph = |region: Region| {
-        let several = module.blocks(region).nth(1).is_some();
-        module
-            .region_op(region)
-            .is_none_or(|op| module.def(op).map_or(!several, |def| def.has(Trait::GraphRegion)))
-    };
-    for op in module.walk(root) {
-        for (index, value) in module.operands(op).enumerate() {
-            if !dominates(module, value, op, &position, &dominators, &is_graph) {
-                let report = reporter.error(
-                    module.op_loc(op),
-                    format!("operand #{index} does not dominate this use"),
-                );
-                match module.definition(value) {
-                    ValueDefinition::Result { op: def, .. } => {
-                        report
-                            .note(module.op_loc(def), "operand defined here")
-                            .hint("define it before it is used");
-                    }
-                    ValueDefinition::Argument { block, .. } => {
-                        if let Some(owner) = module.block_op(block) {
-                            report.note(
-                                module.op_loc(owner),
-                                "operand is a block argument of this operation's region",
-                            );
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
-
-fn dominates(
-    module: &Module,
-    value: Value,
-    user: Op,
-    position: &[u32],
-    dominators: &FxHashMap<Region, FxHashMap<Block, Block>>,
-    is_graph: &impl Fn(Region) -> bool,
-) -> bool {
-    let Some(block) = defining_block(module, value) else { return false };
-    let region = module.block_region(block);
-    // The user, or the operation around it, that stands in the region of the definition.
-    let mut at = user;
-    let at_block = loop {
-        match module.parent_block(at) {
-            Some(b) if module.block_region(b) == region => break b,
-            Some(_) => match module.parent_op(at) {
-                Some(parent) => at = parent,
-                None => return false,
-            },
-            None => return false,
-        }
-    };
-    if is_graph(region) {
-        return true;
-    }
-    match module.definition(value) {
-        ValueDefinition::Result { op, .. } if at_block == block => {
-            position[op.index()] < position[at.index()]
-        }
-        ValueDefinition::Argument { .. } if at_block == block => true,
-        _ => {
-            let Some(tree) = dominators.get(&region) else { return false };
-            let mut b = at_block;
-            while let Some(&parent) = tree.get(&b) {
-                if parent == block {
-                    return true;
-                }
-                if parent == b {
-                    return false;
-                }
-                b = parent;
-            }
-            // Unreachable blocks are dominated by everything.
-            !tree.contains_key(&at_block) && module.first_block(region) != Some(at_block)
-        }
-    }
-}
-
-/// Immediate dominators of the reachable blocks but the entry, after Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm".
-pub fn immediate_dominators(module: &Module, region: Region) -> FxHashMap<Block, Block> {
-    let Some(entry) = module.first_block(region) else { return FxHashMap::default() };
-    let successors =
-        |b: Block| module.last_op(b).map_or(Vec::new(), |op| module.successors(op).to_vec());
-    let (mut order, mut seen, mut stack) =
-        (Vec::new(), rustc_hash::FxHashSet::default(), vec![(entry, 0)]);
-    seen.insert(entry);
-    while let Some((block, next)) = stack.pop() {
-        match successors(block).get(next) {
-            Some(&s) => {
-                stack.push((block, next + 1));
-                if seen.insert(s) {
-                    stack.push((s, 0));
-                }
-            }
-            None => order.push(block),
-        }
-    }
-    order.reverse();
-    let number: FxHashMap<Block, usize> = order.iter().enumerate().map(|(i, b)| (*b, i)).collect();
-    let mut predecessors: FxHashMap<Block, Vec<Block>> = FxHashMap::default();
-    for &b in &order {
-        for s in successors(b) {
-            predecessors.entry(s).or_default().push(b);
-        }
-    }
-    let mut idom: Vec<Option<usize>> = vec![None; order.len()];
-    idom[0] = Some(0);
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for (i, b) in order.iter().enumerate().skip(1) {
-            let mut new = None;
-            for p in predecessors.get(b).into_iter().flatten() {
-                let Some(&p) = number.get(p) else { continue };
-                if idom[p].is_none() {
-                    continue;
-                }
-                new = Some(match new {
-                    None => p,
-                    Some(other) => intersect(&idom, p, other),
-                });
-            }
-            if idom[i] != new {
-                idom[i] = new;
-                changed = true;
-            }
-        }
-    }
-    (1..order.len()).filter_map(|i| Some((order[i], order[idom[i]?]))).collect()
-}
-
-fn intersect(idom: &[Option<usize>], mut a: usize, mut b: usize) -> usize {
-    while a != b {
-        while a > b {
-            a = idom[a].unwrap_or(0);
-        }
-        while b > a {
-            b = idom[b].unwrap_or(0);
-        }
-    }
-    a
-}
-
-/// Symbols of a table by name, for passes that look up many.
-#[derive(Debug)]
-pub struct SymbolTable {
-    symbols: FxHashMap<Name, Op>,
-}
-
-impl SymbolTable {
-    /// Indexes the symbols directly inside `table`.
-    pub fn new(module: &Module, table: Op) -> Self {
-        let ops = module.only_block(table).into_iter().flat_map(|b| module.ops(b));
-        Self {
-            symbols: ops
-                .filter_map(|op| Some((module.ctx().name(module.symbol_name(op)?), op)))
-                .collect(),
-        }
-    }
-
-    /// The operation with this name.
-    pub fn get(&self, name: Name) -> Option<Op> {
-        self.symbols.get(&name).copied()
-    }
-
-    /// All names.
-    pub fn names(&self) -> impl Iterator<Item = Name> + '_ {
-        self.symbols.keys().copied()
     }
 }
