@@ -3,7 +3,9 @@
 //! The tests are not in this repository; the command takes the folder of a checkout (`mlir/test/IR`). Each file is cut at
 //! its `// -----` lines and each chunk is given to both tools. They agree if both reject it, or if both accept it and
 //! `mlir-opt` prints the same generic text for the chunk and for what Piper printed of it. Chunks that need a dialect
-//! Piper does not have, or the C++ test dialect, say nothing about the text and are listed apart.
+//! Piper does not have, or the C++ test dialect, say nothing about the text and are listed apart. A file that is one such
+//! chunk is cut further, into its top-level operations with the aliases before them; of these, what `mlir-opt` accepts
+//! alone is compared.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -34,6 +36,8 @@ struct Tally {
     agree: usize,
     differ: Vec<(usize, String)>,
     excluded: BTreeMap<String, usize>,
+    /// Whether the chunks are single operations of the file.
+    is_cut: bool,
 }
 
 /// Runs the comparison and prints what differs; with `table`, writes the counts there.
@@ -98,13 +102,21 @@ impl Tools {
         });
         let unregistered = run_lines.contains("allow-unregistered-dialect");
         let splits = run_lines.contains("split-input-file");
-        for (number, chunk) in chunks(text, splits).into_iter().enumerate() {
+        let mut parts = chunks(text, splits);
+        let needs = |chunk: &[u8]| self.needs(&String::from_utf8_lossy(chunk));
+        let is_cut = parts.len() == 1 && !uses_test_pass && needs(&parts[0]).is_some();
+        if is_cut {
+            let aliases = |line: &str| self.needs(line).is_none();
+            parts = operations(&String::from_utf8_lossy(&parts[0]), aliases);
+        }
+        tally.is_cut = is_cut;
+        for (number, chunk) in parts.into_iter().enumerate() {
             let verdict = if uses_test_pass {
                 Verdict::Excluded("a C++ test pass".into())
             } else if !run_lines.contains("mlir-opt") {
                 Verdict::Excluded("another tool".into())
             } else {
-                self.chunk(&chunk, unregistered)?
+                self.chunk(&chunk, unregistered, is_cut)?
             };
             match verdict {
                 Verdict::Agrees => tally.agree += 1,
@@ -115,12 +127,15 @@ impl Tools {
         Ok(tally)
     }
 
-    fn chunk(&self, chunk: &[u8], unregistered: bool) -> Result<Verdict> {
+    fn chunk(&self, chunk: &[u8], unregistered: bool, is_cut: bool) -> Result<Verdict> {
         if let Some(dialect) = self.needs(&String::from_utf8_lossy(chunk)) {
             return Ok(Verdict::Excluded(format!("dialect {dialect}")));
         }
         let (theirs, ours) = (Path::new(&self.theirs), self.ours.as_path());
         let expected = opt(theirs, chunk, unregistered)?;
+        if is_cut && expected.is_err() {
+            return Ok(Verdict::Excluded("nothing alone".into()));
+        }
         let found = opt(ours, chunk, unregistered)?;
         if let Err(errors) = &found
             && let Some(what) = unregistered_operation(errors)
@@ -156,10 +171,11 @@ impl Tools {
                 before = rest[..at].chars().last().unwrap_or(before);
                 let word_end = rest[at..].find(|c| !is_part(c)).map_or(rest.len(), |n| at + n);
                 let (word, after) = (&rest[at..word_end], &rest[word_end..]);
-                let is_name = after.starts_with('.') && after[1..].starts_with(|c: char| c.is_ascii_lowercase());
+                let is_name = after.starts_with('.') && after[1..].starts_with(|c: char| c.is_ascii_alphabetic());
+                let is_section = after.starts_with(": {");
                 let is_symbol = matches!(before, '#' | '!') && after.starts_with(['.', '<']);
                 let is_outside = !matches!(before, '.' | '@' | '%' | '^' | '$' | '-');
-                if (is_name || is_symbol) && is_outside && self.missing.iter().any(|m| m == word) {
+                if (is_name || is_symbol || is_section) && is_outside && self.missing.iter().any(|m| m == word) {
                     return Some(word.to_owned());
                 }
                 before = word.chars().last().unwrap_or(' ');
@@ -186,6 +202,39 @@ fn chunks(text: &[u8], splits: bool) -> Vec<Vec<u8>> {
             .any(|line| !line.trim().is_empty() && !line.trim_start().starts_with("//"))
     };
     chunks.into_iter().filter(has_code).collect()
+}
+
+/// The top-level operations of a file, each behind the aliases that `keep` lets stand.
+fn operations(text: &str, keep: impl Fn(&str) -> bool) -> Vec<Vec<u8>> {
+    let (mut aliases, mut pieces, mut piece, mut depth) = (String::new(), Vec::new(), String::new(), 0i32);
+    for line in text.lines() {
+        let code = line.split("//").next().unwrap_or("");
+        if code.trim().is_empty() {
+            continue;
+        }
+        let mut in_string = false;
+        for c in code.chars() {
+            match c {
+                '"' => in_string = !in_string,
+                '(' | '{' | '[' if !in_string => depth += 1,
+                ')' | '}' | ']' if !in_string => depth -= 1,
+                _ => {}
+            }
+        }
+        piece.push_str(line);
+        piece.push('\n');
+        if depth > 0 {
+            continue;
+        }
+        let done = std::mem::take(&mut piece);
+        depth = 0;
+        if !done.starts_with(['#', '!']) {
+            pieces.push(format!("{aliases}{done}").into_bytes());
+        } else if keep(&done) {
+            aliases.push_str(&done);
+        }
+    }
+    pieces
 }
 
 /// What the tool prints in the generic form, or its errors.
@@ -233,7 +282,8 @@ fn report(tallies: &[(String, Tally)]) -> String {
         "# Conformance\n\nMLIR's own tests of its text (`mlir/test/IR` of release 19.1.7), with `mlir-opt` 22 as the judge: \
          `cargo xtask conformance <folder>`.\nA chunk agrees if both tools reject it, or if `mlir-opt` reads the same from \
          it and from what Piper printed of it.\nChunks that need a dialect, an operation or a C++ test pass that Piper \
-         does not have are left out, by name.\n\n| file | agree | differ | left out |\n|---|---|---|---|\n",
+         does not have are left out, by name.\nA file that is one such chunk is compared operation by \
+         operation, as far as they stand alone.\n\n| file | agree | differ | left out |\n|---|---|---|---|\n",
     );
     let (mut agree, mut differ, mut left_out) = (0, 0, 0);
     for (name, tally) in tallies {
@@ -246,7 +296,8 @@ fn report(tallies: &[(String, Tally)]) -> String {
         };
         let excluded_text =
             if excluded.is_empty() { "0".to_owned() } else { excluded.join(", ") };
-        writeln!(out, "| `{name}` | {} | {differing} | {excluded_text} |", tally.agree)
+        let name = if tally.is_cut { format!("`{name}`, by operation") } else { format!("`{name}`") };
+        writeln!(out, "| {name} | {} | {differing} | {excluded_text} |", tally.agree)
             .expect("writing to a string");
         agree += tally.agree;
         differ += tally.differ.len();

@@ -37,6 +37,25 @@ impl Project {
         Ok(project)
     }
 
+    /// Builds a program of the workspace and returns where it is.
+    ///
+    /// # Errors
+    /// When it does not build, or cargo does not say where it is.
+    pub(crate) fn built_program(&self, name: &str) -> Result<PathBuf> {
+        let output = self
+            .cargo(&["build", "--release", "-p", name, "--message-format", "json-render-diagnostics"])
+            .stderr(std::process::Stdio::inherit())
+            .output()?;
+        ensure!(output.status.success(), "{name} does not build");
+        let messages = String::from_utf8_lossy(&output.stdout);
+        messages
+            .lines()
+            .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+            .filter(|message| message["target"]["name"] == name)
+            .find_map(|message| message["executable"].as_str().map(PathBuf::from))
+            .with_context(|| format!("cargo does not say where {name} is"))
+    }
+
     /// A cargo command in the workspace root. It reads nothing from the terminal.
     pub(crate) fn cargo(&self, args: &[&str]) -> Command {
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));

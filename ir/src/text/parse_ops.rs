@@ -294,6 +294,9 @@ impl<'p> Parser<'p> {
     }
 
     fn check_unregistered(&mut self, name: &str, start: u32, generic: bool) -> ParseResult<()> {
+        if name.is_empty() {
+            return Err(self.error_at(start, "an operation has a name"));
+        }
         let (dialect, op) = name.split_once('.').unwrap_or(("", name));
         let known = self.ctx.dialects().iter().find(|d| d.name == dialect);
         // Unless results are named on this line, what stands before is an operation that is complete.

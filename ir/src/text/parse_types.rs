@@ -267,31 +267,24 @@ impl<'p> Parser<'p> {
         let shape = self.dimension_list(true)?;
         let element = self.element_type("memref")?;
         let (mut layout, mut space) = (None, None);
-        let mut seen = 0;
+        let (mut has_layout, mut has_space) = (false, false);
         while self.eat(TokenKind::Comma) {
             let at = self.tok.start;
             let attr = self.parse_attribute()?;
-            let is_layout =
-                matches!(attr.data(self.ctx), AttrData::AffineMap(_) | AttrData::Strided { .. });
-            if seen > 0 && is_layout {
-                return Err(
-                    self.error_at(at, "expected the memory space to be last in a memref type")
-                );
-            }
-            if seen > 1 || (seen == 1 && layout.is_none()) {
-                return Err(self.error_at(at, "a memref type has at most one memory space"));
-            }
-            seen += 1;
-            if is_layout {
+            if matches!(attr.data(self.ctx), AttrData::AffineMap(_) | AttrData::Strided { .. }) {
+                if has_layout || has_space {
+                    return Err(self
+                        .error_at(at, "expected the memory space to be last in a memref type"));
+                }
                 self.check_layout(attr, shape.len(), start)?;
-                layout = Some(attr).filter(|attr| {
-                    attr.as_affine_map(self.ctx).is_none_or(|map| !map.is_identity())
-                });
+                has_layout = true;
+                let identity = attr.as_affine_map(self.ctx).is_some_and(|map| map.is_identity());
+                layout = if identity { None } else { Some(attr) };
+            } else if has_space {
+                return Err(self.error_at(at, "a memref type has at most one memory space"));
             } else {
+                has_space = true;
                 space = self.as_memory_space(attr, at)?;
-            }
-            if !is_layout {
-                seen = 2;
             }
         }
         Ok(TypeData::MemRef { shape: shape.into(), element, layout, space })

@@ -280,19 +280,7 @@ impl Printer<'_> {
             }
             AttrData::Dense { ty, .. } => self.dense(attr, *ty),
             AttrData::DenseStrings { ty, values } => self.dense_strings(*ty, values),
-            AttrData::Sparse { ty, indices, values } => {
-                self.text("sparse<");
-                let parts = [indices, values].map(|part| part.as_dense(ctx));
-                if let [Some(indices), Some(values)] = parts
-                    && !values.is_empty()
-                {
-                    self.dense_body(&indices);
-                    self.text(", ");
-                    self.dense_body(&values);
-                }
-                self.text("> : ");
-                self.ty(*ty);
-            }
+            AttrData::Sparse { ty, indices, values } => self.sparse(*ty, *indices, *values),
             AttrData::Resource { ty, key } => {
                 self.text("dense_resource<");
                 self.word(key.text(ctx));

@@ -9,7 +9,7 @@ use super::printer::Printer;
 use crate::dense::{Dense, Number, int_of, low_bits, num_elements};
 use crate::float::print_float;
 use crate::types::Signedness;
-use crate::{Attr, Type};
+use crate::{Attr, AttrData, Type};
 
 /// More elements than these are written as bytes.
 const MOST_WRITTEN_OUT: usize = 100;
@@ -46,8 +46,33 @@ impl Printer<'_> {
 
     /// `dense<["a", "b"]> : type`
     pub(super) fn dense_strings(&mut self, ty: Type, values: &[Box<str>]) {
-        let (shape, _) = ty.as_shaped(self.ctx).expect("elements have a shaped type");
         self.text("dense<");
+        self.strings_body(ty, values);
+        self.text("> : ");
+        self.ty(ty);
+    }
+
+    /// `sparse<indices, values> : type`
+    pub(super) fn sparse(&mut self, ty: Type, indices: Attr, values: Attr) {
+        self.text("sparse<");
+        if let Some(indices) = indices.as_dense(self.ctx).filter(|indices| !indices.is_empty()) {
+            self.dense_body(&indices);
+            self.text(", ");
+            match values.data(self.ctx) {
+                AttrData::DenseStrings { ty, values } => self.strings_body(*ty, values),
+                _ => {
+                    if let Some(values) = values.as_dense(self.ctx) {
+                        self.dense_body(&values);
+                    }
+                }
+            }
+        }
+        self.text("> : ");
+        self.ty(ty);
+    }
+
+    fn strings_body(&mut self, ty: Type, values: &[Box<str>]) {
+        let (shape, _) = ty.as_shaped(self.ctx).expect("elements have a shaped type");
         match values {
             [] => {}
             [only] => {
@@ -62,8 +87,6 @@ impl Printer<'_> {
             }
             _ => unreachable!("as many texts as elements"),
         }
-        self.text("> : ");
-        self.ty(ty);
     }
 
     /// Nested lists of the elements from `next` on.
