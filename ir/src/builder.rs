@@ -132,6 +132,20 @@ impl<'b, 'm> OpBuilder<'b, 'm> {
         Err(BuildError { op: self.name, faults: self.faults })
     }
 
+    /// Creates and inserts an operation with one result, which is returned.
+    ///
+    /// # Errors
+    /// As those of [`create`](Self::create).
+    pub fn create_value(self) -> Result<Value, BuildError> {
+        let (builder, name) = (self.builder, self.name);
+        let parts = OpBuilder { builder: &mut *builder, ..self };
+        let op = parts.create()?;
+        match builder.module.results(op).next() {
+            Some(value) => Ok(value),
+            None => Err(BuildError { op: name, faults: vec!["it has no result".into()] }),
+        }
+    }
+
     /// Faults of a declared name that stands for `count` things.
     fn check_count(&mut self, what: &str, name: &str, arity: Arity, count: usize) {
         match (arity, count) {
@@ -365,6 +379,12 @@ impl IntoAttr for &str {
     }
 }
 
+impl IntoAttr for &String {
+    fn into_attr(self, ctx: &Context, constraint: &AttrConstraint) -> Option<Attr> {
+        self.as_str().into_attr(ctx, constraint)
+    }
+}
+
 impl IntoAttr for bool {
     fn into_attr(self, ctx: &Context, constraint: &AttrConstraint) -> Option<Attr> {
         match constraint {
@@ -395,6 +415,12 @@ impl IntoAttr for Type {
 impl IntoAttr for &[i64] {
     fn into_attr(self, ctx: &Context, _: &AttrConstraint) -> Option<Attr> {
         Some(ctx.int_array_attr(self))
+    }
+}
+
+impl IntoAttr for &Vec<i64> {
+    fn into_attr(self, ctx: &Context, constraint: &AttrConstraint) -> Option<Attr> {
+        self.as_slice().into_attr(ctx, constraint)
     }
 }
 

@@ -25,7 +25,8 @@ const CLAUSES: &[&str] = &[
 ];
 
 /// Methods that every view or builder has, so that no part may be called so.
-const TAKEN: &[&str] = &["build", "cast", "create", "def", "at", "with_attr", "insert"];
+const TAKEN: &[&str] =
+    &["build", "cast", "create", "create_value", "def", "at", "with_attr", "insert"];
 
 /// A declared operand, result, region or successor.
 pub(crate) struct Part {

@@ -34,6 +34,18 @@ fn one(krate: &TokenStream, op: &Op) -> TokenStream {
     let accessors = accessors(krate, op);
     let setters = setters(krate, op);
     let definition = definition(krate, op);
+    let create_value = match op.results[..] {
+        [Part { count: Count::One, .. }] => quote! {
+            /// Creates and inserts the operation and returns its result.
+            ///
+            /// # Errors
+            /// As those of [`create`](Self::create).
+            pub fn create_value(self) -> ::core::result::Result<#krate::Value, #krate::BuildError> {
+                self.0.create_value()
+            }
+        },
+        _ => TokenStream::new(),
+    };
     quote! {
         #(#[doc = #docs])*
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -90,6 +102,8 @@ fn one(krate: &TokenStream, op: &Op) -> TokenStream {
             pub fn create(self) -> ::core::result::Result<#view, #krate::BuildError> {
                 self.0.create().map(#view)
             }
+
+            #create_value
         }
     }
 }

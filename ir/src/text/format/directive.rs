@@ -168,10 +168,17 @@ impl DirectiveWriter<'_> {
 }
 
 pub(super) fn values_of(module: &Module, op: Op, values: Values) -> Vec<Value> {
+    let mut all = Vec::new();
+    each_value(module, op, values, &mut |value| all.push(value));
+    all
+}
+
+/// Calls `take` with each value that `values` stands for.
+pub(super) fn each_value(module: &Module, op: Op, values: Values, take: &mut dyn FnMut(Value)) {
     match values {
-        Values::Operand(i) => module.operand_group(op, i).collect(),
-        Values::Result(i) => module.result_group(op, i).collect(),
-        Values::Operands => module.operands(op).collect(),
-        Values::Results => module.results(op).collect(),
+        Values::Operand(i) => module.operand_group(op, i).for_each(take),
+        Values::Result(i) => module.result_group(op, i).for_each(take),
+        Values::Operands => module.operands(op).for_each(take),
+        Values::Results => module.results(op).for_each(take),
     }
 }

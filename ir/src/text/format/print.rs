@@ -2,10 +2,10 @@
 
 use piper_ir_format::{Element, Values};
 
-use super::directive::{DirectiveWriter, values_of};
+use super::directive::{DirectiveWriter, each_value, values_of};
 use super::{Format, deal};
 use crate::text::printer::Printer;
-use crate::{Attr, AttrConstraint, AttrData, Block, Module, Name, Op, OpDef, Region, Type};
+use crate::{Attr, AttrConstraint, AttrData, Block, Module, Name, Op, OpDef, Region, Type, Value};
 
 /// What separates elements: a blank but after an opening bracket or where the format asks for none.
 struct Spacing {
@@ -49,17 +49,8 @@ impl Format {
                 p.text(text);
                 spacing.is_due = false;
             }
-            Element::Operand(_) | Element::Operands => {
-                let values = match element {
-                    Element::Operand(i) => Values::Operand(*i),
-                    _ => Values::Operands,
-                };
-                let values = values_of(module, op, values);
-                if !values.is_empty() {
-                    spacing.blank(p);
-                    p.values(values);
-                }
-            }
+            Element::Operand(i) => spacing.items(p, op, Values::Operand(*i), |p, v| p.value(v)),
+            Element::Operands => spacing.items(p, op, Values::Operands, |p, v| p.value(v)),
             Element::Attr { slot, qualified } => {
                 let attr = module.slot(op, *slot).filter(|attr| *attr != p.ctx().unit());
                 if let Some(attr) = attr {
@@ -108,13 +99,10 @@ impl Format {
                 let entries = self.dictionary(p, op, def, true, false);
                 self.print_dictionary(p, &entries, " <{", "}>");
             }
-            Element::Type(values) => {
-                let types = types_of(module, op, *values);
-                if !types.is_empty() {
-                    spacing.blank(p);
-                    p.types(&types);
-                }
-            }
+            Element::Type(values) => spacing.items(p, op, *values, |p, value| {
+                let ty = p.module().ty(value);
+                p.ty(ty);
+            }),
             Element::ResultTypes => {
                 if module.operands(op).all(|value| p.is_defined_above(value)) {
                     p.text(" -> ");
@@ -203,6 +191,25 @@ impl Spacing {
         }
     }
 
+    /// Writes something for each value, separated by commas.
+    fn items(
+        &self,
+        p: &mut Printer<'_>,
+        op: Op,
+        values: Values,
+        write: fn(&mut Printer<'_>, Value),
+    ) {
+        let mut is_first = true;
+        each_value(p.module(), op, values, &mut |value| {
+            match std::mem::replace(&mut is_first, false) {
+                true if self.is_due => p.text(" "),
+                true => {}
+                false => p.text(", "),
+            }
+            write(p, value);
+        });
+    }
+
     /// The rules of MLIR's generated printers.
     fn literal(&mut self, p: &mut Printer<'_>, text: &str) {
         let is_mark =
@@ -227,7 +234,11 @@ fn types_of(module: &Module, op: Op, values: Values) -> Vec<Type> {
 
 /// Whether the part that an anchor names is there.
 fn is_present(module: &Module, op: Op, def: &OpDef, anchor: &Element) -> bool {
-    let has_values = |values| !values_of(module, op, values).is_empty();
+    let has_values = |values| {
+        let mut has_any = false;
+        each_value(module, op, values, &mut |_| has_any = true);
+        has_any
+    };
     match anchor {
         Element::Operand(i) => has_values(Values::Operand(*i)),
         Element::Operands => has_values(Values::Operands),
