@@ -12,6 +12,7 @@
 extern crate self as piper_ir;
 
 pub mod affine;
+pub mod analysis;
 mod attrs;
 mod builder;
 pub mod builtin;

@@ -62,7 +62,7 @@ fn ours(input: &str) -> Result<String, String> {
     match module {
         Some(mut module) => {
             module.forget_value_names();
-            Ok(print_module(&module, PrintOptions { generic: true, locations: false }))
+            Ok(print_module(&module, PrintOptions { generic: true, ..Default::default() }))
         }
         None => {
             let first = reporter.diagnostics().first().expect("a failure says why");

@@ -137,7 +137,7 @@ proptest! {
         fill(&mut module, body, &plans, &mut Vec::new());
         prop_assert!(verify(&module, &mut Reporter::new(&ctx)));
         for generic in [false, true] {
-            let options = PrintOptions { generic, locations: true };
+            let options = PrintOptions { generic, locations: true, ..Default::default() };
             let text = print_module(&module, options);
             let again = read(&ctx, &text);
             prop_assert!(again.is_ok(), "{}\n{text}", again.unwrap_err());

@@ -202,7 +202,6 @@ fn pipeline_errors_are_located() {
         "canonicalize{max-iterations=3,top-down=true} cse",
         "canonicalize{max-iterations=3,top-down=true}",
         "canonicalize{a=}",
-        "canonicalize{a=1 a=2}",
         "canonicalize{a='x}",
         "canonicalize}",
         "func.func(cse){a=1}",

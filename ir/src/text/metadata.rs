@@ -140,7 +140,11 @@ impl Parser<'_> {
 impl Printer<'_> {
     /// Writes the resources of a module: of its blobs those that `used` names, in the order of the text.
     pub(super) fn file_metadata(&mut self, resources: &Resources, used: impl Fn(&str) -> bool) {
-        let blobs: Vec<_> = resources.blobs.iter().filter(|(key, _)| used(key)).collect();
+        // Two digits a byte, and the quotes, the prefix and the alignment around them.
+        let most = self.options.elide_resources.unwrap_or(usize::MAX);
+        let is_kept = |blob: &ResourceBlob| 2 * blob.data.len() + 12 <= most;
+        let blobs: Vec<_> =
+            resources.blobs.iter().filter(|(key, blob)| used(key) && is_kept(blob)).collect();
         let external: Vec<_> =
             resources.external.iter().filter(|(_, entries)| !entries.is_empty()).collect();
         if blobs.is_empty() && external.is_empty() {

@@ -18,6 +18,10 @@ impl Printer<'_> {
     /// `dense<...> : type`
     pub(super) fn dense(&mut self, attr: Attr, ty: Type) {
         let dense = attr.as_dense(self.ctx).expect("dense elements are numbers");
+        if self.options.elide_elements.is_some_and(|most| dense.len() > most) && !dense.is_splat() {
+            self.text("dense_resource<__elided__> : ");
+            return self.ty(ty);
+        }
         self.text("dense<");
         self.dense_body(&dense);
         self.text("> : ");
@@ -29,7 +33,7 @@ impl Printer<'_> {
         if dense.is_empty() {
         } else if dense.is_splat() {
             self.element(dense, 0);
-        } else if dense.len() > MOST_WRITTEN_OUT {
+        } else if dense.len() > self.options.hex_elements.unwrap_or(MOST_WRITTEN_OUT) {
             let bytes = dense.raw();
             let hex = if dense.number().0.is_bit() && !dense.number().1 {
                 let pack =

@@ -24,7 +24,10 @@ impl Printer<'_> {
     /// Prints the operations of the root's block by several threads, if they can be printed apart and are worth it.
     pub(super) fn print_in_parallel(&mut self, block: Block) -> bool {
         let module = self.module();
-        if rayon::current_num_threads() < 2 || module.op_capacity() < 4 * PIECE_OPS {
+        // Names that must be unique in all need one printer.
+        if self.options.unique_ids
+            || rayon::current_num_threads() < 2
+            || module.op_capacity() < 4 * PIECE_OPS {
             return false;
         }
         let apart =

@@ -24,6 +24,20 @@ pub struct PrintOptions {
     pub generic: bool,
     /// Locations after operations.
     pub locations: bool,
+    /// No aliases: attributes, types and locations stand where they are used.
+    pub local_scope: bool,
+    /// `{...}` for every region, which cannot be read back.
+    pub skip_regions: bool,
+    /// No name or number twice, not even in isolated operations.
+    pub unique_ids: bool,
+    /// Values are called as their named locations say.
+    pub location_names: bool,
+    /// `dense_resource<__elided__>` for dense elements that are more than this and not all equal. The data is lost.
+    pub elide_elements: Option<usize>,
+    /// Dense elements that are more than this are written as bytes; 100 unless said otherwise.
+    pub hex_elements: Option<usize>,
+    /// Resources whose text is longer than this are left out. The data is lost.
+    pub elide_resources: Option<usize>,
 }
 
 /// Writes text. Dialect syntax gets it positioned after the operation's (or type's, or attribute's) name.
@@ -97,7 +111,7 @@ pub fn write_module(
 /// The aliases of a module's text; none for a part of it, which is written as it stands.
 fn aliases(module: &Module, op: Op, options: PrintOptions) -> Option<Aliases> {
     let wanted = options.locations || module.ctx().wants_walk();
-    (op == module.root() && wanted).then(|| Aliases::of(module, op, options.locations))
+    (op == module.root() && wanted && !options.local_scope).then(|| Aliases::of(module, op, options.locations))
 }
 
 impl<'m> Printer<'m> {
@@ -358,10 +372,15 @@ impl<'m> Printer<'m> {
 
     /// As [`region`](Self::region). An empty entry block, which a reader of the generic form would not make, gets a label if `empty_label` is set.
     fn region_blocks(&mut self, region: Region, entry_args: bool, empty_label: bool) {
+        if self.options.skip_regions {
+            self.text("{...}");
+            return;
+        }
         let module = self.module();
-        let isolated = module
-            .region_op(region)
-            .is_some_and(|op| module.has_trait(op, Trait::IsolatedFromAbove));
+        let isolated = !self.options.unique_ids
+            && module
+                .region_op(region)
+                .is_some_and(|op| module.has_trait(op, Trait::IsolatedFromAbove));
         // Where no outer name is visible, numbers start anew. The generic form hides none: there names are free again.
         let outer = (isolated && !self.options.generic).then(|| self.labels.fresh());
         let mark = (isolated && self.options.generic).then(|| self.labels.begin());
@@ -500,6 +519,9 @@ impl<'m> Printer<'m> {
     }
 
     fn name_arg(&mut self, arg: Value, index: usize) {
+        if let Some(name) = self.module().arg_loc(arg).and_then(|loc| self.location_name(loc)) {
+            return self.labels.name(arg, &name);
+        }
         match self.module().value_name(arg) {
             Some(name) => self.labels.name(arg, name.text(self.ctx)),
             None => self.labels.name(arg, &format!("arg{index}")),
@@ -529,6 +551,9 @@ impl<'m> Printer<'m> {
     /// pack by the first's hint or a number.
     pub(super) fn results_naming(&self, op: Op) -> Naming<'m> {
         let module = self.module();
+        if let Some(name) = self.location_name(module.op_loc(op)) {
+            return Naming::Together(name.into());
+        }
         let mut results = module.results(op);
         let hint = results.next().and_then(|first| module.value_name(first));
         if hint.is_some() && results.len() > 0 {
@@ -542,6 +567,17 @@ impl<'m> Printer<'m> {
             Some(name) => Naming::Together(name),
             None => Naming::Number,
         }
+    }
+
+    /// The name in a location, as far as value names can have it, if values are to be called so.
+    fn location_name(&self, loc: crate::Loc) -> Option<String> {
+        if !self.options.location_names {
+            return None;
+        }
+        let crate::LocData::Named { name, .. } = loc.data(self.ctx) else { return None };
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "._$-".contains(c);
+        let name = name.text(self.ctx).chars().map(|c| if is_plain(c) { c } else { '_' });
+        Some(name.collect::<String>()).filter(|name| !name.is_empty())
     }
 
     /// What an operation itself calls its result, as far as value names can have it.
@@ -573,9 +609,10 @@ impl<'m> Printer<'m> {
     /// Gives the entry block's arguments their names before the region is printed, for syntax that writes them in a header.
     pub fn name_entry_args(&mut self, region: Region) {
         let module = self.module();
-        let isolated = module
-            .region_op(region)
-            .is_some_and(|op| module.has_trait(op, Trait::IsolatedFromAbove));
+        let isolated = !self.options.unique_ids
+            && module
+                .region_op(region)
+                .is_some_and(|op| module.has_trait(op, Trait::IsolatedFromAbove));
         let outer = (isolated && !self.options.generic).then(|| self.labels.fresh());
         if let Some(block) = module.first_block(region) {
             for (i, &arg) in module.args(block).iter().enumerate() {

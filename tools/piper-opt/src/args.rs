@@ -19,6 +19,7 @@ pub(crate) fn command(registry: &PassRegistry) -> clap::Command {
         .version(env!("CARGO_PKG_VERSION"))
         .about("Reads .pir text, runs passes on it and prints the result.")
         .no_binary_name(true)
+        .args_override_self(true)
         .max_term_width(100)
         .after_help(
             "Examples:\n  piper-opt --pass dualpipe train.pir\n  \
@@ -103,4 +104,63 @@ fn passes_in_order(registry: &PassRegistry, matches: &ArgMatches, flags: &Flags)
     }
     found.sort();
     found.into_iter().map(|(_, text)| text).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use piper_ir::pass::PassRegistry;
+
+    use super::{command, parse};
+
+    const TABLE: &str =
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/mlir-opt-flags.md"));
+
+    /// The flags of the table's rows, with what its second column says.
+    fn rows() -> Vec<(&'static str, &'static str)> {
+        let cells = |line: &'static str| -> Option<(&'static str, &'static str)> {
+            let mut cells = line.strip_prefix("| `-")?.split('|').map(str::trim);
+            let name = cells.next()?.trim_end_matches('`').trim_start_matches('-');
+            Some((name, cells.next()?))
+        };
+        TABLE.lines().filter_map(cells).collect()
+    }
+
+    #[test]
+    fn the_table_of_flags_is_that_of_the_tool() {
+        let mut command = command(&PassRegistry::default());
+        command.build();
+        let mut known: BTreeSet<String> =
+            command.get_arguments().filter_map(|arg| arg.get_long().map(str::to_owned)).collect();
+        assert!(known.remove("output"), "it stands in the table as -o");
+        known.insert("o".to_owned());
+        let (mut listed, mut absent) = (BTreeSet::new(), Vec::new());
+        for (name, here) in rows() {
+            match here {
+                "no" => absent.push(name),
+                _ => assert!(listed.insert(name.to_owned()), "'{name}' stands twice"),
+            }
+        }
+        assert_eq!(listed, known);
+        assert!(absent.iter().all(|name| !known.contains(*name)), "{absent:?}");
+        assert!(absent.len() > 10 && listed.len() > 50, "{} {}", absent.len(), listed.len());
+    }
+
+    #[test]
+    fn flags_are_read_as_llvm_reads_them() {
+        let read = |args: &[&str]| {
+            let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
+            parse(&PassRegistry::default(), &args).expect("known flags").flags
+        };
+        let flags = read(&["-mlir-disable-threading=true", "-p", "any()", "--verify-each=0"]);
+        assert!(flags.passes.mlir_disable_threading && !flags.checking.verify_each);
+        assert_eq!(flags.passes.pass_pipeline.as_deref(), Some("any()"));
+        assert!(!read(&["--mlir-timing", "--mlir-timing=false"]).reports.mlir_timing);
+        assert!(read(&["-print-ir-after-all"]).dumps.mlir_print_ir_after_all);
+        assert_eq!(
+            read(&["--split-input-file"]).checking.split_input_file.as_deref(),
+            Some("// -----")
+        );
+    }
 }

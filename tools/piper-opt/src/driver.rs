@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use piper_ir::pass::PassRegistry;
 use piper_ir::{Context, Dialect, SourceFile, Sources};
-use piper_passes::pipeline_text::{pass_list, pass_manager};
+use piper_passes::pipeline_text::{pass_list, pass_manager_on};
 
 use crate::args::Invocation;
 use crate::files::OutputFile;
@@ -128,10 +128,15 @@ impl Tool {
             Some(_) if !invocation.passes.is_empty() => Err(style.plain_error(
                 "--pass-pipeline says all that runs; it cannot be combined with --pass or passes by name",
             )),
-            Some(text) => match pass_manager(&self.registry, text) {
-                Ok(_) => Ok(Job::Pipeline(text.clone())),
-                Err(error) => Err(style.pipeline_error(ctx, "--pass-pipeline", text, &error)),
-            },
+            Some(text) => {
+                // What the root is called is known only for a module.
+                let is_module = !invocation.flags.checking.no_implicit_module;
+                let root = is_module.then_some("builtin.module");
+                match pass_manager_on(&self.registry, text, Some(ctx), root) {
+                    Ok(_) => Ok(Job::Pipeline(text.clone())),
+                    Err(error) => Err(style.pipeline_error(ctx, "--pass-pipeline", text, &error)),
+                }
+            }
             None => {
                 let mut requests = Vec::new();
                 for text in &invocation.passes {

@@ -68,7 +68,8 @@ pub(crate) struct PassFlags {
 pub(crate) struct CheckingFlags {
     /// Verify after every pass
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = true,
-          default_missing_value = "true", action = clap::ArgAction::Set)]
+          default_missing_value = "true", action = clap::ArgAction::Set,
+          value_parser = clap::builder::BoolishValueParser::new(), hide_possible_values = true)]
     pub(crate) verify_each: bool,
 
     /// Compare diagnostics with the expected-error, -warning, -remark and -note comments of the input; with
@@ -121,6 +122,34 @@ pub(crate) struct PrintingFlags {
     /// Print locations
     #[arg(long)]
     pub(crate) mlir_print_debuginfo: bool,
+
+    /// Print without aliases: attributes, types and locations where they are used
+    #[arg(long)]
+    pub(crate) mlir_print_local_scope: bool,
+
+    /// Print '{...}' for every region
+    #[arg(long)]
+    pub(crate) mlir_print_skip_regions: bool,
+
+    /// Use no name or number of a value twice, not even in different functions
+    #[arg(long)]
+    pub(crate) mlir_print_unique_ssa_ids: bool,
+
+    /// Call values as their named locations say
+    #[arg(long)]
+    pub(crate) mlir_use_nameloc_as_prefix: bool,
+
+    /// Leave out dense elements that are more than this; the data is lost
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) mlir_elide_elementsattrs_if_larger: Option<usize>,
+
+    /// Write dense elements that are more than this as bytes; -1 for never
+    #[arg(long, value_name = "COUNT", allow_negative_numbers = true)]
+    pub(crate) mlir_print_elementsattrs_with_hex_if_larger: Option<i64>,
+
+    /// Leave out resources whose text is longer than this; the data is lost
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) mlir_elide_resource_strings_if_larger: Option<usize>,
 }
 
 /// IR printed around passes.
@@ -273,7 +302,8 @@ pub(crate) struct MessageFlags {
 
     /// Add to an error about an operation how the operation is printed
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = false,
-          default_missing_value = "true", action = clap::ArgAction::Set)]
+          default_missing_value = "true", action = clap::ArgAction::Set,
+          value_parser = clap::builder::BoolishValueParser::new(), hide_possible_values = true)]
     pub(crate) mlir_print_op_on_diagnostic: bool,
 
     /// Add to a diagnostic the stack of calls in Piper that made it

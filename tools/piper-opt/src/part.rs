@@ -169,7 +169,16 @@ impl Session<'_> {
         PrintOptions {
             generic: printing.mlir_print_op_generic,
             locations: printing.mlir_print_debuginfo,
-            ..PrintOptions::default()
+            local_scope: printing.mlir_print_local_scope,
+            skip_regions: printing.mlir_print_skip_regions,
+            unique_ids: printing.mlir_print_unique_ssa_ids,
+            location_names: printing.mlir_use_nameloc_as_prefix,
+            elide_elements: printing.mlir_elide_elementsattrs_if_larger,
+            // -1 and all below: never.
+            hex_elements: printing
+                .mlir_print_elementsattrs_with_hex_if_larger
+                .map(|most| usize::try_from(most).unwrap_or(usize::MAX)),
+            elide_resources: printing.mlir_elide_resource_strings_if_larger,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use piper_ir::pass::{PassManager, PassRegistry, PassResult, RunOptions};
 use piper_ir::{Module, Reporter};
-use piper_passes::pipeline_text::{PassRequest, pass_manager, single_pass};
+use piper_passes::pipeline_text::{PassRequest, pass_manager_on, single_pass};
 use piper_passes::registry::implied_pipeline;
 
 use crate::trace::Trace;
@@ -48,7 +48,9 @@ pub(crate) fn run(
     };
     match job {
         Job::Pipeline(text) => {
-            go(pass_manager(registry, text).map_err(|error| error.to_string()), module, trace)
+            let root = module.name_text(module.root()).to_owned();
+            let manager = pass_manager_on(registry, text, None, Some(&root));
+            go(manager.map_err(|error| error.to_string()), module, trace)
         }
         Job::Passes { requests, implied } => {
             let mut already: Vec<String> = Vec::new();
@@ -66,7 +68,8 @@ pub(crate) fn run(
                 let before = before.iter().map(|name| (*name).to_owned());
                 let before = before.map(|name| PassRequest { name, options: Vec::new() });
                 for request in before.chain([request.clone()]) {
-                    go(single_pass(registry, &request), module, trace)?;
+                    let root = module.name_text(module.root()).to_owned();
+                    go(single_pass(registry, &request, &root), module, trace)?;
                     already.push(request.name);
                 }
             }
