@@ -138,7 +138,9 @@ impl Cse<'_> {
         while let Some(op) = at {
             at = self.module.next_op(op);
             if !self.module.regions(op).is_empty() {
-                if self.module.has_trait(op, Trait::IsolatedFromAbove) {
+                // Of an unregistered operation it is not known that its regions see what is outside.
+                let def = self.module.def(op);
+                if def.is_none_or(|def| def.has(Trait::IsolatedFromAbove)) {
                     isolated.push(op);
                 } else {
                     // Regions may be nested deeper than the call stack allows.

@@ -2,7 +2,7 @@
 //!
 //! Callees first, so that what is copied has been inlined into and simplified already. A body of several blocks is put
 //! between the two halves of the block around the call, its returns become branches. Copied operations are located at
-//! `callsite(where they stood at the call)`. A call that would lead back into a body it came from stays: recursion ends.
+//! `callsite(where they stood at the call)`. What may come to call itself is not copied.
 //! Private callees that nobody names any more go.
 //!
 //! ```mlir
@@ -22,8 +22,8 @@
 //! }
 //! ```
 
-use std::rc::Rc;
-
+use petgraph::algo::tarjan_scc;
+use petgraph::graph::{DiGraph, NodeIndex};
 use piper_ir::interfaces::{Call, Callable, ReturnLike};
 use piper_ir::pass::{OptionDef, PassContext, PassInfo};
 use piper_ir::rewrite::{FrozenPatterns, PatternSet, SimplifyOptions, simplify};
@@ -72,30 +72,16 @@ pub fn passes() -> Vec<PassInfo> {
     ]
 }
 
-/// The bodies a call came out of, innermost first.
-struct History {
-    callee: Op,
-    outer: Option<Rc<History>>,
-}
-
-fn includes(mut at: Option<&Rc<History>>, callee: Op) -> bool {
-    while let Some(history) = at {
-        if history.callee == callee {
-            return true;
-        }
-        at = history.outer.as_ref();
-    }
-    false
-}
-
 /// Inlines the calls inside `root`, looking at each body at most `rounds` times. Returns how many.
 pub fn run(module: &mut Module, root: Op, simplified: bool, rounds: u32) -> u64 {
     let patterns = simplified.then(|| {
         let ctx = module.ctx_arc();
         PatternSet::canonicalization(&ctx).freeze(&ctx)
     });
-    let mut inliner = Inliner { module, patterns, count: 0 };
-    for callable in callees_first(inliner.module, root) {
+    let order = callees_first(module, root);
+    let recursive = order.iter().filter(|(_, recursive)| *recursive).map(|(op, _)| *op).collect();
+    let mut inliner = Inliner { module, patterns, recursive, count: 0 };
+    for (callable, _) in order {
         inliner.callable(callable, rounds);
     }
     let count = inliner.count;
@@ -103,34 +89,28 @@ pub fn run(module: &mut Module, root: Op, simplified: bool, rounds: u32) -> u64 
     count
 }
 
-/// The callables inside `root`, each after those it calls as far as there is such an order.
-fn callees_first(module: &Module, root: Op) -> Vec<Op> {
+/// The callables inside `root`, each after those it calls, with whether it may come to call itself.
+fn callees_first(module: &Module, root: Op) -> Vec<(Op, bool)> {
     let callables: Vec<Op> =
         module.walk(root).filter(|op| Callable::body_of(module, *op).is_some()).collect();
-    let known: FxHashSet<Op> = callables.iter().copied().collect();
+    let mut graph = DiGraph::<Op, ()>::new();
+    let nodes: FxHashMap<Op, NodeIndex> =
+        callables.iter().map(|op| (*op, graph.add_node(*op))).collect();
     let mut targets = Targets::default();
-    let mut calls: FxHashMap<Op, Vec<Op>> = FxHashMap::default();
     for &callable in &callables {
-        let called = module.walk(callable).filter_map(|op| targets.of(module, op));
-        calls.insert(callable, called.filter(|op| known.contains(op)).collect());
-    }
-    let (mut order, mut seen) = (Vec::new(), FxHashSet::default());
-    for &start in &callables {
-        if !seen.insert(start) {
-            continue;
-        }
-        let mut stack = vec![(start, 0)];
-        while let Some((op, next)) = stack.pop() {
-            match calls[&op].get(next) {
-                Some(&callee) => {
-                    stack.push((op, next + 1));
-                    if seen.insert(callee) {
-                        stack.push((callee, 0));
-                    }
-                }
-                None => order.push(op),
+        for callee in module.walk(callable).filter_map(|op| targets.of(module, op)) {
+            if let Some(&to) = nodes.get(&callee) {
+                graph.update_edge(nodes[&callable], to, ());
             }
         }
+    }
+    let mut order = Vec::with_capacity(callables.len());
+    for cycle in tarjan_scc(&graph) {
+        let recursive = cycle.len() > 1 || graph.contains_edge(cycle[0], cycle[0]);
+        // The functions of a cycle in the order of the text.
+        let mut ops: Vec<Op> = cycle.into_iter().map(|node| graph[node]).collect();
+        ops.sort();
+        order.extend(ops.into_iter().map(|op| (op, recursive)));
     }
     order
 }
@@ -167,13 +147,14 @@ impl Targets {
 struct Inliner<'m> {
     module: &'m mut Module,
     patterns: Option<FrozenPatterns>,
+    /// What may come to call itself: its calls stay.
+    recursive: FxHashSet<Op>,
     count: u64,
 }
 
 impl Inliner<'_> {
     fn callable(&mut self, callable: Op, rounds: u32) {
         let mut targets = Targets::default();
-        let mut histories: FxHashMap<Op, Option<Rc<History>>> = FxHashMap::default();
         for round in 0..=rounds {
             if let Some(patterns) = &self.patterns {
                 simplify(self.module, callable, patterns, SimplifyOptions::default());
@@ -188,16 +169,11 @@ impl Inliner<'_> {
                 .collect();
             let mut any = false;
             for (call, callee) in calls {
-                let history = histories.get(&call).cloned().flatten();
-                if includes(history.as_ref(), callee) || !self.is_legal(call, callee) {
-                    continue;
+                if self.is_legal(call, callee) {
+                    self.inline(call, callee);
+                    self.count += 1;
+                    any = true;
                 }
-                let history = Rc::new(History { callee, outer: history });
-                for copied in self.inline(call, callee) {
-                    histories.insert(copied, Some(Rc::clone(&history)));
-                }
-                self.count += 1;
-                any = true;
             }
             if !any {
                 return;
@@ -214,9 +190,7 @@ impl Inliner<'_> {
         let passed = module.operands(call).skip(arguments.start).take(arguments.len());
         let same_types = module.args(entry).len() == arguments.len()
             && passed.zip(module.args(entry)).all(|(v, arg)| module.ty(v) == module.ty(*arg));
-        // A call inside its callee would copy itself without end.
-        let mut around = std::iter::successors(Some(call), |op| module.parent_op(*op));
-        if !same_types || around.any(|op| op == callee) {
+        if !same_types || self.recursive.contains(&callee) {
             return false;
         }
         let several = module.next_block(entry).is_some();
@@ -245,8 +219,8 @@ impl Inliner<'_> {
         ends && module.walk(callee).all(|op| module.def(op).is_some())
     }
 
-    /// Puts a copy of the callee's body in place of a call. Returns the calls in the copy.
-    fn inline(&mut self, call: Op, callee: Op) -> Vec<Op> {
+    /// Puts a copy of the callee's body in place of a call.
+    fn inline(&mut self, call: Op, callee: Op) {
         let module = &mut *self.module;
         let body = Callable::body_of(module, callee).expect("checked");
         let interface = *Call::of(module, call).expect("checked");
@@ -257,9 +231,10 @@ impl Inliner<'_> {
         let mut map: FxHashMap<Value, Value> =
             module.args(entry).iter().copied().zip(passed.iter().copied()).collect();
         if module.next_block(entry).is_none() {
-            return self.inline_block(call, entry, &mut map, interface);
+            self.inline_block(call, entry, &mut map, interface);
+        } else {
+            self.inline_blocks(call, body, &passed, &mut map, interface);
         }
-        self.inline_blocks(call, body, &passed, &mut map, interface)
     }
 
     fn inline_block(
@@ -268,7 +243,7 @@ impl Inliner<'_> {
         body: Block,
         map: &mut FxHashMap<Value, Value>,
         interface: Call,
-    ) -> Vec<Op> {
+    ) {
         let module = &mut *self.module;
         let ops: Vec<Op> = module.ops(body).collect();
         let mut copies = Vec::new();
@@ -280,9 +255,8 @@ impl Inliner<'_> {
         }
         let returned: Vec<Value> =
             module.operands(*end).map(|v| map.get(&v).copied().unwrap_or(v)).collect();
-        let calls = self.settle(call, &copies, interface);
+        self.settle(call, &copies, interface);
         self.finish(call, &returned);
-        calls
     }
 
     fn inline_blocks(
@@ -292,7 +266,7 @@ impl Inliner<'_> {
         passed: &[Value],
         map: &mut FxHashMap<Value, Value>,
         interface: Call,
-    ) -> Vec<Op> {
+    ) {
         let module = &mut *self.module;
         let ctx = module.ctx_arc();
         let before = module.parent_block(call).expect("a call stands in a block");
@@ -301,7 +275,7 @@ impl Inliner<'_> {
         let aside = module.create_region();
         let blocks = module.clone_blocks(body, aside, map);
         let copied: Vec<Op> = blocks.iter().flat_map(|block| module.ops(*block)).collect();
-        let calls = self.settle(call, &copied, interface);
+        self.settle(call, &copied, interface);
         let module = &mut *self.module;
         let results: Vec<Value> = module.results(call).collect();
         let merged: Vec<Value> = results
@@ -337,27 +311,21 @@ impl Inliner<'_> {
         }
         module.detach_block(entry);
         self.finish(call, &merged);
-        calls
     }
 
-    /// Tells copied operations where they came from. Returns the calls among them.
-    fn settle(&mut self, call: Op, copies: &[Op], interface: Call) -> Vec<Op> {
+    /// Tells copied operations where they came from.
+    fn settle(&mut self, call: Op, copies: &[Op], interface: Call) {
         let module = &mut *self.module;
         let (ctx, caller) = (module.ctx_arc(), module.op_loc(call));
-        let mut calls = Vec::new();
         for &copy in copies {
             for op in module.walk(copy).collect::<Vec<_>>() {
                 let callee = module.op_loc(op);
                 module.set_loc(op, ctx.loc(LocData::CallSite { callee, caller }));
-                if Call::of(module, op).is_some() {
-                    calls.push(op);
-                }
             }
             if let Some(tell) = interface.inlined {
                 tell(module, call, copy);
             }
         }
-        calls
     }
 
     /// Gives the call's users what was returned, and erases it.

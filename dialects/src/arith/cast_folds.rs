@@ -105,5 +105,8 @@ pub(super) fn index_castui(input: &FoldInput<'_>) -> Folded {
 }
 
 pub(super) fn bitcast(input: &FoldInput<'_>) -> Folded {
+    if input.module.ty(input.operand(0)) == input.result_type() {
+        return input.operand(0).into();
+    }
     reinterpret(input.ctx(), input.constant(0), input.result_type()).into()
 }

@@ -210,7 +210,7 @@ piper_ir::dialect_ops! {
         traits: [Pure, Commutative],
         syntax: (syntax::parse_with_overflow, syntax::print_with_overflow),
         verify: verify::extended,
-        interfaces: [Fold(folds::addui_extended)],
+        interfaces: [Fold(folds::addui_extended), Canonicalize(patterns::addui_extended)],
     }
 
     /// The product of two signed integers in twice the width: low and high half.
@@ -219,7 +219,7 @@ piper_ir::dialect_ops! {
         results: { low: one(INTEGERS), high: one(INTEGERS) },
         traits: [Pure, Commutative, SameOperandsAndResultType],
         syntax: (syntax::parse_two, syntax::print_same),
-        interfaces: [Fold(folds::mulsi_extended)],
+        interfaces: [Fold(folds::mulsi_extended), Canonicalize(patterns::mulsi_extended)],
     }
 
     /// The product of two unsigned integers in twice the width: low and high half.
@@ -228,6 +228,6 @@ piper_ir::dialect_ops! {
         results: { low: one(INTEGERS), high: one(INTEGERS) },
         traits: [Pure, Commutative, SameOperandsAndResultType],
         syntax: (syntax::parse_two, syntax::print_same),
-        interfaces: [Fold(folds::mului_extended)],
+        interfaces: [Fold(folds::mului_extended), Canonicalize(patterns::mului_extended)],
     }
 }

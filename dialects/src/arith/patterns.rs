@@ -11,7 +11,9 @@ use super::cast::{Bitcast, ExtSI, ExtUI, IndexCast, IndexCastUI, TruncI};
 use super::compare::{CmpI, INT_PREDICATES, Select};
 use super::flags::{NSW, NUW, OVERFLOW, overflow};
 use super::float::{DivF, MulF, NegF};
-use super::integer::{AddI, AndI, MulI, OrI, ShRSI, ShRUI, SubI, XOrI};
+use super::integer::{
+    AddI, AddUIExtended, AndI, MulI, MulSIExtended, MulUIExtended, OrI, ShRSI, ShRUI, SubI, XOrI,
+};
 use super::numbers::{Int, int_attr, int_splat, map_ints};
 use super::types::{bits, element, int_bits};
 
@@ -61,7 +63,9 @@ enum Combine {
     Mul,
 }
 
-/// Two constants in one, with those of the flags that stay true: the combined constant must not itself have wrapped.
+/// Two constants in one, with those of the flags that stay true. `nsw` does if the combined constant has not itself
+/// wrapped; `nuw` then, too, and where a constant that wraps means that the original wrapped for every value (`must_fit`
+/// false).
 fn combine(
     module: &Module,
     how: Combine,
@@ -69,6 +73,7 @@ fn combine(
     b: Attr,
     ty: Type,
     mut flags: i64,
+    must_fit: bool,
 ) -> Option<(Attr, i64)> {
     let ctx = module.ctx();
     let wrapped = |a: Int, b: Int| match how {
@@ -93,7 +98,7 @@ fn combine(
     if map_ints(ctx, x, y, ty, signed).is_none() {
         flags &= !NSW;
     }
-    if map_ints(ctx, x, y, ty, unsigned).is_none() {
+    if must_fit && map_ints(ctx, x, y, ty, unsigned).is_none() {
         flags &= !NUW;
     }
     Some((map_ints(ctx, x, y, ty, |a, b| Some(wrapped(a, b)))?, flags))
@@ -127,9 +132,14 @@ fn chain(r: &mut Rewriter<'_>, op: Op, chains: &[Chain]) -> bool {
         let flags = overflow(module, op) & overflow(module, inner_op);
         let ty = ty(module, op);
         let (first, second) = if chain.outer_first { (c1, c0) } else { (c0, c1) };
-        let Some((sum, flags)) = combine(module, chain.how, first, second, ty, flags) else {
-            continue;
+        // `c1 - c0` added to x, and `c0 + c1` from which x is taken, may wrap though nothing did before.
+        let must_fit = match chain.how {
+            Combine::Add => chain.result_left,
+            Combine::Sub => !chain.result_left,
+            Combine::Mul => false,
         };
+        let combined = combine(module, chain.how, first, second, ty, flags, must_fit);
+        let Some((sum, flags)) = combined else { continue };
         let Some(sum) = r.constant(op, sum, ty) else { continue };
         let operands = if chain.result_left { [sum, x] } else { [x, sum] };
         return become_flagged(r, op, chain.result, &operands, ty, flags);
@@ -269,15 +279,72 @@ pub(super) fn subi(set: &mut PatternSet) {
         let (difference, a) = operands(module, op);
         let Some(inner) = def(module, difference, SubI::NAME) else { return false };
         let (x, b) = operands(module, inner);
+        // Neither wraps, so this, the exact difference, does not.
+        let flags = overflow(module, op) & overflow(module, inner);
         let ty = ty(module, op);
         let Some(zero) = int_attr(module.ctx(), ty, 0).filter(|_| x == a) else { return false };
         let Some(zero) = r.constant(op, zero, ty) else { return false };
-        become_op(r, op, SubI::NAME, &[zero, b], ty)
+        become_flagged(r, op, SubI::NAME, &[zero, b], ty, flags)
     });
 }
 
 pub(super) fn muli(set: &mut PatternSet) {
     set.add_fn("arith-mul-constants", MulI::NAME, |r, op| chain(r, op, MUL_CHAINS));
+}
+
+/// Of an operation with two results the second of which nobody uses, what the first is.
+fn first_only(r: &mut Rewriter<'_>, op: Op, name: &str) -> bool {
+    let module = r.module();
+    let (first, second) = (module.result(op, 0), module.result(op, 1));
+    if module.is_used(second) {
+        return false;
+    }
+    let (ty, (a, b)) = (module.ty(first), operands(module, op));
+    let state = r.state(name, module.op_loc(op)).operands([a, b]).results([ty]);
+    r.insert_before(op);
+    let value = r.value(state);
+    r.replace_uses(first, value);
+    r.erase(op);
+    true
+}
+
+pub(super) fn addui_extended(set: &mut PatternSet) {
+    set.add_fn("arith-extended-add-first-only", AddUIExtended::NAME, |r, op| {
+        first_only(r, op, AddI::NAME)
+    });
+}
+
+pub(super) fn mulsi_extended(set: &mut PatternSet) {
+    set.add_fn("arith-extended-mul-first-only", MulSIExtended::NAME, |r, op| {
+        first_only(r, op, MulI::NAME)
+    });
+    set.add_fn("arith-extended-mul-by-one", MulSIExtended::NAME, |r, op| {
+        // The high half of x is its sign.
+        let module = r.module();
+        let (x, one) = operands(module, op);
+        if !splat(module, one).is_some_and(|int| int.width > 1 && int.is_one()) {
+            return false;
+        }
+        let (ty, loc) = (module.ty(x), module.op_loc(op));
+        let bit = super::types::with_element(module.ctx(), ty, module.ctx().i1());
+        let Some(zero) = int_attr(module.ctx(), ty, 0) else { return false };
+        let Some(zero) = r.constant(op, zero, ty) else { return false };
+        let slt = INT_PREDICATES.iter().position(|case| *case == "slt").unwrap_or(0);
+        let predicate = r.ctx().int_attr(slt as i64);
+        let state = r.state(CmpI::NAME, loc).operands([x, zero]).results([bit]);
+        let state = state.attr(r.ctx(), "predicate", predicate);
+        let negative = r.value(state);
+        let state = r.state(ExtSI::NAME, loc).operands([negative]).results([ty]);
+        let high = r.value(state);
+        r.replace(op, &[x, high]);
+        true
+    });
+}
+
+pub(super) fn mului_extended(set: &mut PatternSet) {
+    set.add_fn("arith-extended-mul-unsigned-first-only", MulUIExtended::NAME, |r, op| {
+        first_only(r, op, MulI::NAME)
+    });
 }
 
 /// An operation on the bits of two extended values is done before they are extended.
@@ -472,12 +539,14 @@ pub(super) fn cmpi(set: &mut PatternSet) {
         let module = r.module();
         let (a, b) = operands(module, op);
         let number = module.slot(op, 0).and_then(|number| number.as_int(module.ctx())).unwrap_or(0);
-        // Equality and the order that the extension keeps.
-        for (name, order) in [(ExtSI::NAME, 2..6), (ExtUI::NAME, 6..10)] {
+        if number > 1 {
+            return false;
+        }
+        // Equal if and only if they were before.
+        for name in [ExtSI::NAME, ExtUI::NAME] {
             let (Some(x), Some(y)) = (def(module, a, name), def(module, b, name)) else { continue };
             let values = [module.operand(x, 0), module.operand(y, 0)];
-            let same = module.ty(values[0]) == module.ty(values[1]);
-            if same && (number < 2 || order.contains(&number)) {
+            if module.ty(values[0]) == module.ty(values[1]) {
                 r.modify(op, |module| module.set_operands(op, &values));
                 return true;
             }
@@ -520,7 +589,6 @@ pub(super) fn select(set: &mut PatternSet) {
         choose(r, op, [p, b, a])
     });
     set.add_fn("arith-select-bits", Select::NAME, select_bits);
-    set.add_fn("arith-select-of-selects", Select::NAME, select_of_selects);
 }
 
 /// Choosing between 0 and 1 is converting the condition.
@@ -543,45 +611,13 @@ fn select_bits(r: &mut Rewriter<'_>, op: Op) -> bool {
     if a.width > 1 && a.is_one() && b.is_zero() {
         return become_op(r, op, ExtUI::NAME, &[c], to);
     }
-    false
-}
-
-/// A choice within a choice, where one value is common, is one choice by both conditions.
-fn select_of_selects(r: &mut Rewriter<'_>, op: Op) -> bool {
-    let [p, a, b] = [0, 1, 2].map(|i| r.module().operand(op, i));
-    let condition = r.module().ty(p);
-    for (index, inner) in [(1, a), (2, b)] {
-        let module = r.module();
-        let Some(inner) = def(module, inner, Select::NAME) else { continue };
-        let [q, x, y] = [0, 1, 2].map(|i| module.operand(inner, i));
-        if module.ty(q) != condition {
-            continue;
-        }
-        // The value that stands outside is on one side of the inner choice, too.
-        let (outside, name) = if index == 1 { (b, AndI::NAME) } else { (a, OrI::NAME) };
-        let inverted = match (index, outside == x, outside == y) {
-            (1, _, true) | (2, true, _) => false,
-            (1, true, _) | (2, _, true) => true,
-            _ => continue,
-        };
-        let loc = module.op_loc(op);
-        r.insert_before(op);
-        let mut q = q;
-        if inverted {
-            let Some(one) = int_attr(r.ctx(), condition, 1) else { continue };
-            let Some(one) = r.constant(op, one, condition) else { continue };
-            let state = r.state(XOrI::NAME, loc).operands([q, one]).results([condition]);
-            q = r.value(state);
-        }
-        let state = r.state(name, loc).operands([p, q]).results([condition]);
-        let both = r.value(state);
-        let (then, otherwise) = match (index, inverted) {
-            (1, false) => (x, b),
-            (1, true) => (y, b),
-            (_, false) => (a, y),
-            (_, true) => (a, x),
-        };
-        return choose(r, op, [both, then, otherwise]);
+    if a.width > 1 && a.is_zero() && b.is_one() {
+        let one = int_attr(module.ctx(), condition, 1);
+        let Some(one) = one.and_then(|one| r.constant(op, one, condition)) else { return false };
+        let loc = r.module().op_loc(op);
+        let state = r.state(XOrI::NAME, loc).operands([c, one]).results([condition]);
+        let not = r.value(state);
+        return become_op(r, op, ExtUI::NAME, &[not], to);
     }
     false
 }

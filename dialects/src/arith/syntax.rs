@@ -161,9 +161,13 @@ pub(super) fn print_cast(p: &mut Printer<'_>, op: Op) {
 /// `slt, %a, %b : i32`; `cases` are the predicates in the order of their numbers.
 pub(super) fn parse_compare(p: &mut Parser<'_>, cases: &[&str]) -> ParseResult<()> {
     let at = p.token().start;
-    let word = p.parse_keyword("a predicate")?;
-    let Some(number) = cases.iter().position(|case| *case == word) else {
-        let close = piper_ir::diag::did_you_mean(word, cases.iter().copied());
+    // A string will do, as in MLIR.
+    let word = match p.at(TokenKind::String) {
+        true => p.parse_string()?,
+        false => p.parse_keyword("a predicate")?.to_owned(),
+    };
+    let Some(number) = cases.iter().position(|case| **case == word) else {
+        let close = piper_ir::diag::did_you_mean(&word, cases.iter().copied());
         let hint = close.map_or_else(
             || format!("the predicates are {}", cases.join(", ")),
             |close| format!("did you mean '{close}'?"),

@@ -105,6 +105,46 @@ pub(super) fn patterns(set: &mut PatternSet) {
     set.add_fn("cf-switch-cases-like-default", Switch::NAME, cases_like_default);
     set.add_fn("cf-switch-constant", Switch::NAME, constant);
     set.add_fn("cf-switch-pass-through", Switch::NAME, pass_through);
+    set.add_fn("cf-switch-known-flag", Switch::NAME, known_from_predecessor);
+}
+
+/// In a block entered only from a switch on the same flag, what the flag is, or is not, is known.
+fn known_from_predecessor(r: &mut Rewriter<'_>, op: Op) -> bool {
+    let Some(block) = r.module().parent_block(op) else { return false };
+    if r.predecessors(block) != 1 {
+        return false;
+    }
+    let module = r.module();
+    let flag = Switch(op).flag(module);
+    // The switch that leads here is among the users of the flag; one with very many is not searched for.
+    let before = module.uses(flag).take(64).map(|used| used.op).find(|user| {
+        *user != op
+            && Switch::cast(module, *user).is_some()
+            && Switch(*user).flag(module) == flag
+            && module.successors(*user).contains(&block)
+    });
+    let Some(before) = before else { return false };
+    let index = module.successors(before).iter().position(|to| *to == block).unwrap_or(0);
+    let (own, known) = (cases(module, op), cases(module, before));
+    let mut all = targets(module, op);
+    if index > 0 {
+        let at = own.iter().position(|case| *case == known[index - 1]).map_or(0, |at| at + 1);
+        let target = all.swap_remove(at);
+        let state = branch_to(r.ctx(), target.block, &target.values, r.module().op_loc(op));
+        r.replace_with(op, state);
+        return true;
+    }
+    // The flag is none of the cases that were gone past.
+    if own.iter().all(|case| !known.contains(case)) {
+        return false;
+    }
+    let default = all.remove(0);
+    let kept: Vec<(i128, Target)> =
+        own.into_iter().zip(all).filter(|(case, _)| !known.contains(case)).collect();
+    let flag = (flag, r.module().ty(flag));
+    let state = state(r.ctx(), flag, &default, &kept, r.module().op_loc(op));
+    r.replace_with(op, state);
+    true
 }
 
 /// A switch without cases is a branch.

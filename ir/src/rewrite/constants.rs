@@ -88,19 +88,6 @@ impl Constants {
         Met::Kept(!in_place)
     }
 
-    /// The known constant that may stand for a value of this type in a block.
-    pub(super) fn find(
-        &mut self,
-        module: &Module,
-        block: Block,
-        dialect: u32,
-        value: Attr,
-        ty: Type,
-    ) -> Option<Op> {
-        let region = self.scope(module, block)?;
-        self.known.get(&(region, dialect, value, ty)).copied()
-    }
-
     /// Forgets an operation before it is erased or changed.
     pub(super) fn forget(&mut self, module: &Module, op: Op, dialect: u32, value: Option<Attr>) {
         if !self.owned.remove(op) {

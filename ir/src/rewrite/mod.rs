@@ -18,3 +18,6 @@ pub use driver::{Limits, Outcome, RegionSimplification, SimplifyOptions, Stuck, 
 pub use pattern::{FrozenPatterns, Pattern, PatternSet};
 pub use regions::{erase_dead_in_region, erase_unreachable_blocks};
 pub use rewriter::Rewriter;
+
+#[cfg(test)]
+mod tests;

@@ -80,17 +80,12 @@ impl<'m> Rewriter<'m> {
         self.module.result(op, 0)
     }
 
-    /// A constant as the dialect of `like` makes them, at the place of insertion or where there is one already; `None` if the dialect
-    /// makes none of this value and type.
+    /// A constant as the dialect of `like` makes them; `None` if it makes none of this value and type. It is made in place:
+    /// the next round merges it with its equals at the head of the scope.
     pub fn constant(&mut self, like: Op, value: Attr, ty: Type) -> Option<Value> {
         let facts = self.patterns.facts(self.module, like);
-        let (dialect, materialize) = (facts.dialect, facts.materialize?);
+        let materialize = facts.materialize?;
         let before = self.before.expect("a place to insert at");
-        if let Some(block) = self.module.parent_block(before)
-            && let Some(known) = self.constants.find(self.module, block, dialect, value, ty)
-        {
-            return Some(self.module.result(known, 0));
-        }
         let state = materialize(self.module.ctx(), value, ty, self.module.op_loc(before))?;
         Some(self.value(state))
     }

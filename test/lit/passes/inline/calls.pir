@@ -1,0 +1,43 @@
+// RUN: piper-opt --inline %s | FileCheck %s
+// The output is compared with mlir-opt.
+
+// One block, several blocks, calls in what is called, recursion.
+
+func.func private @twice(%x: i32) -> i32 {
+  %0 = arith.addi %x, %x : i32
+  func.return %0 : i32
+}
+func.func private @four_times(%x: i32) -> i32 {
+  %0 = func.call @twice(%x) : (i32) -> i32
+  %1 = func.call @twice(%0) : (i32) -> i32
+  func.return %1 : i32
+}
+func.func private @magnitude(%x: i32) -> i32 {
+  %c0 = arith.constant 0 : i32
+  %negative = arith.cmpi slt, %x, %c0 : i32
+  cf.cond_br %negative, ^flip, ^keep
+^flip:
+  %0 = arith.subi %c0, %x : i32
+  func.return %0 : i32
+^keep:
+  func.return %x : i32
+}
+func.func private @even(%x: i32) -> i32 {
+  %0 = func.call @odd(%x) : (i32) -> i32
+  func.return %0 : i32
+}
+func.func private @odd(%x: i32) -> i32 {
+  %0 = func.call @even(%x) : (i32) -> i32
+  func.return %0 : i32
+}
+func.func private @declared(i32) -> i32
+func.func @main(%x: i32) -> (i32, i32, i32) {
+  %0 = func.call @four_times(%x) : (i32) -> i32
+  %1 = func.call @magnitude(%0) : (i32) -> i32
+  %2 = arith.muli %1, %1 : i32
+  %3 = func.call @even(%2) : (i32) -> i32
+  %4 = func.call @declared(%3) : (i32) -> i32
+  func.return %2, %3, %4 : i32, i32, i32
+}
+
+// CHECK lines below are generated: cargo xtask bless
