@@ -269,7 +269,10 @@ impl<'p> Parser<'p> {
                 Syntax::Generic => {
                     let name = &def.name;
                     self.report_at(start, format!("'{name}' has no custom form"))
-                        .hint(format!("write it in the generic form: \"{name}\"(...)"));
+                        .hint(format!(
+                            "write it in the generic form: \"{name}\"(...), as JAX prints it with \
+                             get_asm(print_generic_op_form=True) and mlir-opt with --mlir-print-op-generic"
+                        ));
                     Err(Failed)
                 }
                 Syntax::Declarative(format) => format.parse(self, def),
