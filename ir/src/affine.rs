@@ -144,6 +144,14 @@ fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
+/// Whether two dimensions, or two symbols, stand against their numbering.
+fn out_of_order(lhs: &AffineExpr, rhs: &AffineExpr) -> bool {
+    match (lhs, rhs) {
+        (AffineExpr::Dim(a), AffineExpr::Dim(b)) | (AffineExpr::Symbol(a), AffineExpr::Symbol(b)) => a > b,
+        _ => false,
+    }
+}
+
 fn simplify_add(lhs: &AffineExpr, rhs: &AffineExpr) -> Option<AffineExpr> {
     let again = |a: &AffineExpr, b: &AffineExpr| AffineExpr::binary(Add, a.clone(), b.clone());
     if let (Constant(a), Constant(b)) = (lhs, rhs) {
@@ -151,6 +159,7 @@ fn simplify_add(lhs: &AffineExpr, rhs: &AffineExpr) -> Option<AffineExpr> {
     }
     // The constant stands on the right, or what has no dimension.
     if lhs.as_constant().is_some()
+        || out_of_order(lhs, rhs)
         || (lhs.is_symbolic_or_constant() && !rhs.is_symbolic_or_constant())
     {
         return Some(again(rhs, lhs));
@@ -158,6 +167,11 @@ fn simplify_add(lhs: &AffineExpr, rhs: &AffineExpr) -> Option<AffineExpr> {
     let constant = rhs.as_constant();
     if constant == Some(0) {
         return Some(lhs.clone());
+    }
+    // Text writes sums of sums without brackets and so reads e + (f + g) as (e + f) + g: that is what is built.
+    // (MLIR keeps the former, and may simplify it when it reads its own text.)
+    if let Some((a, b)) = rhs.sides(Add) {
+        return Some(AffineExpr::binary(Add, again(lhs, a), b.clone()));
     }
     if let (Some((inner, a)), Some(b)) = (lhs.with_constant(Add), constant) {
         return Some(again(inner, &Constant(a.checked_add(b)?)));
@@ -195,7 +209,7 @@ fn simplify_mul(lhs: &AffineExpr, rhs: &AffineExpr) -> Option<AffineExpr> {
     if !lhs.is_symbolic_or_constant() && !rhs.is_symbolic_or_constant() {
         return None;
     }
-    if !rhs.is_symbolic_or_constant() || lhs.as_constant().is_some() {
+    if !rhs.is_symbolic_or_constant() || lhs.as_constant().is_some() || out_of_order(lhs, rhs) {
         return Some(again(rhs, lhs));
     }
     match rhs.as_constant() {
