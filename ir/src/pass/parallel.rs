@@ -63,12 +63,14 @@ struct Done {
 }
 
 impl Run<'_, '_, '_> {
-    /// Runs nested pipelines on groups of operations at once. `None` if the operations cannot be moved.
+    /// Runs nested pipelines on groups of operations at once. `None` if the operations cannot be moved. Says whether they
+    /// have other attributes afterwards.
     pub(super) fn parallel(
         &mut self,
         elements: &[Element],
         records: &mut [PassRecord],
         groups: Vec<Vec<Op>>,
+        attributes_changed: &mut bool,
     ) -> Option<Result<Preserved, Stop>> {
         let parts = self.module.split(&groups, &mut self.live)?;
         let (options, hooks) = (self.options, self.hooks);
@@ -109,15 +111,21 @@ impl Run<'_, '_, '_> {
                 Err(_) => run_all(),
             },
         };
-        Some(self.join(done, records))
+        Some(self.join(done, records, attributes_changed))
     }
 
     /// Moves the operations back and joins what was reported.
-    fn join(&mut self, done: Vec<Done>, records: &mut [PassRecord]) -> Result<Preserved, Stop> {
+    fn join(
+        &mut self,
+        done: Vec<Done>,
+        records: &mut [PassRecord],
+        attributes_changed: &mut bool,
+    ) -> Result<Preserved, Stop> {
         let mut result = Ok(Preserved::everything());
         let mut longest: Vec<PassRecord> = Vec::new();
         for Done { part, records: theirs, diagnostics, outcome } in done {
-            let strays = self.module.absorb(part);
+            let absorbed = self.module.absorb(part);
+            *attributes_changed |= absorbed.attributes_changed;
             if result.is_err() {
                 continue;
             }
@@ -132,7 +140,7 @@ impl Run<'_, '_, '_> {
             for diagnostic in diagnostics {
                 self.reporter.report(diagnostic);
             }
-            for op in strays {
+            for op in absorbed.strays {
                 let (loc, name) = (self.module.op_loc(op), self.module.name_text(op));
                 let message = format!(
                     "a nested pass put '{name}' beside the operation it runs on; it may only change what is inside"

@@ -159,9 +159,31 @@ impl<'i> Run<'_, '_, 'i> {
     ) -> Result<Preserved, Stop> {
         let pipelines: Vec<&PassManager> = nested_pipelines(elements).collect();
         let matching = self.matching(&pipelines, self.live[at])?;
+        let mut attributes_changed = false;
+        let preserved = self.on_each(elements, records, matching, &mut attributes_changed)?;
+        // Whoever uses their symbols, or shares their table, is checked only with what is around them.
+        if attributes_changed && self.options.verify_each {
+            let op = self.live[at];
+            if !verify_op(self.module, op, self.reporter) {
+                let anchor = pipelines.first().map_or(ANY, |pipeline| pipeline.anchor());
+                let message = format!("the errors above are in what a pipeline on '{anchor}' made");
+                self.reporter.remark(self.module.op_loc(op), message);
+                return Err(Stop::Failed(None));
+            }
+        }
+        Ok(preserved)
+    }
+
+    fn on_each(
+        &mut self,
+        elements: &[Element],
+        records: &mut [PassRecord],
+        matching: Vec<Op>,
+        attributes_changed: &mut bool,
+    ) -> Result<Preserved, Stop> {
         if self.may_split
             && let Some(groups) = parallel::groups(self.module, &matching, self.options)
-            && let Some(done) = self.parallel(elements, records, groups)
+            && let Some(done) = self.parallel(elements, records, groups, attributes_changed)
         {
             return done;
         }
@@ -169,7 +191,9 @@ impl<'i> Run<'_, '_, 'i> {
         self.live.extend(matching);
         let mut preserved = Preserved::everything();
         for waiting in first..self.live.len() {
+            let before = self.module.attr_words(self.live[waiting]).to_vec();
             preserved = preserved.and(self.anchored(elements, records, waiting)?);
+            *attributes_changed |= self.module.attr_words(self.live[waiting]) != before;
         }
         self.live.truncate(first);
         Ok(preserved)

@@ -106,6 +106,11 @@ fn registry() -> PassRegistry {
                 }
                 grow(cx)
             }),
+            PassInfo::from_fn("same-name", "", |cx| {
+                let name = cx.ctx().str_attr("x");
+                cx.module.set_attr_by(cx.op, "sym_name", name);
+                Ok(())
+            }),
             PassInfo::from_fn("boom", "", |cx| {
                 assert!(cx.module.attr_by(cx.op, "t.bad").is_none(), "a bad one");
                 Ok(())
@@ -241,6 +246,20 @@ fn what_a_pass_breaks_is_its_fault() {
     let options = RunOptions { verify_each: false, ..RunOptions::default() };
     let mut manager = pipeline("builtin.module", &["break", "idle"]);
     assert!(run(&mut manager, &mut parsed(TWO), &options, &mut Silent).0.is_ok());
+}
+
+#[test]
+fn what_a_nested_pass_does_to_its_operation_is_checked_around_it() {
+    for threads in [1, 3] {
+        let mut manager = PassManager::new("builtin.module");
+        manager.nest(pipeline("builtin.module", &["same-name"]));
+        let options = RunOptions { threads, parallel_from: 1, ..RunOptions::default() };
+        let (result, diagnostics) = run(&mut manager, &mut parsed(TWO), &options, &mut Silent);
+        assert!(result.is_err(), "{threads} threads");
+        let messages: Vec<_> = diagnostics.iter().map(|d| &*d.message).collect();
+        assert!(messages[0].contains("redefinition of symbol"), "{messages:?}");
+        assert_eq!(messages[1], "the errors above are in what a pipeline on 'builtin.module' made");
+    }
 }
 
 #[test]

@@ -28,6 +28,15 @@ pub(crate) struct Part {
     shell: Sizes,
 }
 
+/// What [`Module::absorb`] found.
+#[derive(Debug)]
+pub(crate) struct Absorbed {
+    /// Operations that a pass wrongly put beside the moved ones; they stand nowhere now.
+    pub(crate) strays: Vec<Op>,
+    /// Whether attributes of the moved operations themselves, their names among them, are others than before.
+    pub(crate) attributes_changed: bool,
+}
+
 impl Part {
     /// The moved operations, in their order.
     pub(crate) fn anchors(&self) -> &[Op] {
@@ -144,8 +153,8 @@ impl Module {
         Some(Part { module, anchors, homes: Vec::new(), shell })
     }
 
-    /// Moves a part's operations back. Returns operations that a pass wrongly put beside them, which stand nowhere now.
-    pub(crate) fn absorb(&mut self, part: Part) -> Vec<Op> {
+    /// Moves a part's operations back.
+    pub(crate) fn absorb(&mut self, part: Part) -> Absorbed {
         let Part { module: from, anchors, homes, shell } = part;
         let base = self.sizes();
         let shift = |raw: u32, shell: u32, base: u32| match raw {
@@ -160,6 +169,7 @@ impl Module {
         let slot_of = |slot: u32| shift(slot, shell.slots, base.slots);
         // Nothing points into the region of a shell but the blocks of a moved operation.
         let mut region_home: Vec<Region> = vec![Region::NONE; shell.regions as usize];
+        let mut attributes_changed = false;
         for (&anchor, &home) in anchors.iter().zip(&homes) {
             let data = from.ops[anchor.index()].clone();
             let words =
@@ -173,6 +183,7 @@ impl Module {
                 let data_here = &mut self.ops[home.index()];
                 data_here.attrs_start = attrs_start;
                 data_here.attrs_len = data.attrs_len;
+                attributes_changed = true;
             }
             self.ops[home.index()].loc = data.loc;
             for (&there, here) in from.regions(anchor).iter().zip(self.regions(home).to_vec()) {
@@ -285,7 +296,7 @@ impl Module {
                 self.resources_mut().set_blob(&key, blob);
             }
         }
-        strays
+        Absorbed { strays, attributes_changed }
     }
 
     fn sizes(&self) -> Sizes {
