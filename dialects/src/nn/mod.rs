@@ -1,8 +1,9 @@
 //! Neural-network operations on whole tensors of one logical device: what a model computes, before any strategy.
 //!
 //! Every operation states its shapes as a [`Signature`], from which the verifier and the rule for dividing it
-//! ([`Shardable`](piper_ir::interfaces::Shardable)) follow. Element types are f32 or f64, the same for all floating-point values of an operation; tokens and
-//! classes are i32. Tensors are row-major and of static shape. In the documentation "rows" are all leading dimensions
+//! ([`Shardable`](piper_ir::interfaces::Shardable)) follow. What it costs, how a gradient goes back through it and with what
+//! it is fused are interfaces too. Element types are f32 or f64, the same for all floating-point values of an operation;
+//! tokens and classes are i32. Tensors are row-major and of static shape. In the documentation "rows" are all leading dimensions
 //! together. Backward operations are named after their forward one: `_dx` is the gradient of the input, `_dw` that of the
 //! weights.
 

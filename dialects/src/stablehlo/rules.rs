@@ -1,5 +1,5 @@
-//! What passes may ask of StableHLO operations: how dimensions correspond ([`Shardable`](piper_ir::interfaces::Shardable)) and what they
-//! cost ([`CostModel`](piper_ir::interfaces::CostModel)).
+//! What passes may ask of StableHLO operations: how dimensions correspond
+//! ([`Shardable`](piper_ir::interfaces::Shardable)) and what they cost ([`CostModel`](piper_ir::interfaces::CostModel)).
 
 use piper_ir::interfaces::cost::elements;
 use piper_ir::interfaces::shardable::{Combine, Dim, Factor, FactorKind, LinearIn, leading_name};
@@ -54,11 +54,6 @@ pub(super) fn linear_in_first(module: &Module, op: Op) -> FactorRule {
 /// [`pointwise`], and linear in all operands together: a sum.
 pub(super) fn linear_jointly(module: &Module, op: Op) -> FactorRule {
     FactorRule { linear: LinearIn::Jointly, ..pointwise(module, op) }
-}
-
-/// A choice between two values: a partial sum of one of them alone would be joined with the whole of the other.
-pub(super) fn select(module: &Module, op: Op) -> FactorRule {
-    pointwise(module, op)
 }
 
 /// Nothing to divide: made from nothing.

@@ -239,7 +239,7 @@ pub mod mixed {
             syntax: (syntax::parse_select, syntax::print_select),
             infer: infer::like_second,
             verify: verify::select,
-            interfaces: [Shardable(rules::select), CostModel(rules::no_flops)],
+            interfaces: [Shardable(pointwise), CostModel(rules::no_flops)],
         }
 
         /// Values brought into a range: `stablehlo.clamp %min, %x, %max : tensor<4xf32>`. The bounds may be scalars.

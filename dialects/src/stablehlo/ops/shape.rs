@@ -49,7 +49,11 @@ piper_ir::dialect_ops! {
         interfaces: [Shardable(rules::broadcast_in_dim), CostModel(rules::no_flops)],
     }
 
-    /// A tensor repeated along new leading dimensions: `stablehlo.broadcast %x, sizes = [2] : (tensor<8xf32>) -> tensor<2x8xf32>`.
+    /// A tensor repeated along new leading dimensions.
+    ///
+    /// ```mlir
+    /// %y = stablehlo.broadcast %x, sizes = [2] : (tensor<4x8xf32>) -> tensor<2x4x8xf32>
+    /// ```
     Broadcast = "stablehlo.broadcast" {
         operands: { operand: one(T::Tensor) },
         results: { result: one(T::Tensor) },
@@ -121,7 +125,11 @@ piper_ir::dialect_ops! {
         interfaces: [CostModel(rules::no_flops)],
     }
 
-    /// A part at fixed places: `stablehlo.slice %x [0:2, 1:8:3] : (tensor<4x8xf32>) -> tensor<2x3xf32>` (start, limit, stride).
+    /// A part at fixed places: start, limit and, unless it is 1, stride of each dimension.
+    ///
+    /// ```mlir
+    /// %y = stablehlo.slice %x [0:2, 1:8:3] : (tensor<4x8xf32>) -> tensor<2x3xf32>
+    /// ```
     Slice = "stablehlo.slice" {
         operands: { operand: one(T::Tensor) },
         results: { result: one(T::Tensor) },

@@ -24,7 +24,7 @@ pub(in crate::stablehlo) fn dot_general(module: &Module, op: Op, reporter: &mut 
         [("lhs", dims.lhs, lhs.len()), ("rhs", dims.rhs, rhs.len())]
     {
         let all = [batching, contracting].concat();
-        if !check.dims(&format!("the dimension numbers of '{side}'"), &all, rank) {
+        if !check.dims(&format!("the list of dimensions of '{side}'"), &all, rank) {
             return;
         }
     }
