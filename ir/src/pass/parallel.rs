@@ -6,6 +6,7 @@
 //! says and makes the same with any number of threads.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 
@@ -72,6 +73,7 @@ impl Run<'_, '_, '_> {
         groups: Vec<Vec<Op>>,
         attributes_changed: &mut bool,
     ) -> Option<Result<Preserved, Stop>> {
+        let start = Instant::now();
         let parts = self.module.split(&groups, &mut self.live)?;
         let (options, hooks) = (self.options, self.hooks);
         let blank = self.reporter.fork();
@@ -111,18 +113,19 @@ impl Run<'_, '_, '_> {
                 Err(_) => run_all(),
             },
         };
-        Some(self.join(done, records, attributes_changed))
+        Some(self.join(start, done, records, attributes_changed))
     }
 
-    /// Moves the operations back and joins what was reported.
+    /// Moves the operations back and joins what was reported, of a run that began at `start`.
     fn join(
         &mut self,
+        start: Instant,
         done: Vec<Done>,
         records: &mut [PassRecord],
         attributes_changed: &mut bool,
     ) -> Result<Preserved, Stop> {
         let mut result = Ok(Preserved::everything());
-        let mut longest: Vec<PassRecord> = Vec::new();
+        let mut together: Vec<PassRecord> = Vec::new();
         for Done { part, records: theirs, diagnostics, outcome } in done {
             let absorbed = self.module.absorb(part);
             *attributes_changed |= absorbed.attributes_changed;
@@ -132,10 +135,10 @@ impl Run<'_, '_, '_> {
             for (mine, theirs) in records.iter_mut().zip(&theirs) {
                 mine.add(theirs);
             }
-            if longest.is_empty() {
-                longest = theirs;
+            if together.is_empty() {
+                together = theirs;
             } else {
-                longest.iter_mut().zip(&theirs).for_each(|(longest, one)| longest.max_wall(one));
+                together.iter_mut().zip(&theirs).for_each(|(sum, one)| sum.add(one));
             }
             for diagnostic in diagnostics {
                 self.reporter.report(diagnostic);
@@ -153,8 +156,12 @@ impl Run<'_, '_, '_> {
                 result = result.and_then(|before| Ok(before.and(outcome?)));
             }
         }
-        for (mine, longest) in records.iter_mut().zip(&longest) {
-            mine.add_wall(longest);
+        let busy: Duration = together.iter().map(|record| record.busy).sum();
+        if !busy.is_zero() {
+            let share = start.elapsed().as_secs_f64() / busy.as_secs_f64();
+            for (mine, theirs) in records.iter_mut().zip(&together) {
+                mine.add_wall_share(theirs, share);
+            }
         }
         result
     }

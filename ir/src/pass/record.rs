@@ -11,7 +11,7 @@ pub struct PassRecord {
     pub name: String,
     /// Whether it is a nested pipeline.
     pub is_pipeline: bool,
-    /// Time that passed. Of threads that ran at once, the longest counts.
+    /// Time that passed. Where threads ran at once, its share of that, by the time it kept them busy.
     pub wall: Duration,
     /// Time spent, all threads together.
     pub busy: Duration,
@@ -78,11 +78,11 @@ impl PassRecord {
         }
     }
 
-    /// Of runs at once, keeps the longest wall time.
-    pub(super) fn max_wall(&mut self, other: &PassRecord) {
-        self.wall = self.wall.max(other.wall);
+    /// Adds wall times of runs at once: to each record its share of the time that passed, by the time it kept threads busy.
+    pub(super) fn add_wall_share(&mut self, other: &PassRecord, share: f64) {
+        self.wall += other.busy.mul_f64(share);
         for (mine, theirs) in self.children.iter_mut().zip(&other.children) {
-            mine.max_wall(theirs);
+            mine.add_wall_share(theirs, share);
         }
     }
 }

@@ -61,10 +61,18 @@ pub(crate) fn report(
 
 /// The pass or pipeline, and the verifier that ran after it.
 fn of_record(record: &PassRecord) -> Vec<Node> {
-    let mut children: Vec<Node> = Vec::new();
-    for analysis in &record.analyses {
-        children.push(Node::leaf(format!("(A) {}", analysis.name), analysis.busy));
-    }
+    // Of what threads did at once, as much time passed as of the pass itself.
+    let shared = match record.busy.is_zero() {
+        true => 1.0,
+        false => record.wall.as_secs_f64() / record.busy.as_secs_f64(),
+    };
+    let part = |name: String, busy: Duration| {
+        let wall = busy.mul_f64(shared);
+        Node { name, wall, busy, children: Vec::new() }
+    };
+    let analyses = record.analyses.iter();
+    let mut children: Vec<Node> =
+        analyses.map(|a| part(format!("(A) {}", a.name), a.busy)).collect();
     children.extend(record.children.iter().flat_map(of_record));
     let name = if record.is_pipeline {
         format!("'{}' Pipeline", record.name)
@@ -73,7 +81,7 @@ fn of_record(record: &PassRecord) -> Vec<Node> {
     };
     let mut nodes = vec![Node { name, wall: record.wall, busy: record.busy, children }];
     if !record.verifying.is_zero() {
-        nodes.push(Node::leaf("(V) Verifier", record.verifying));
+        nodes.push(part("(V) Verifier".to_owned(), record.verifying));
     }
     nodes
 }
