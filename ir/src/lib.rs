@@ -17,8 +17,8 @@ mod attrs;
 mod builder;
 pub mod builtin;
 mod context;
-pub mod diag;
 mod dense;
+pub mod diag;
 mod dialect_macro;
 mod entity;
 mod float;
@@ -28,9 +28,9 @@ mod location;
 mod module;
 mod opdef;
 pub mod pass;
+pub mod resources;
 pub mod rewrite;
 mod source;
-pub mod resources;
 pub mod text;
 pub mod types;
 pub mod verify;
@@ -43,14 +43,14 @@ pub use diag::{Diagnostic, Reporter, Severity};
 pub use entity::{Attr, Block, Loc, Name, Op, OpName, Region, Type, Value};
 pub use interfaces::{InferInput, InferTypes};
 pub use location::LocData;
-#[doc(hidden)]
-pub use piper_ir_macros::declare_ops;
 pub use module::{Builder, Module, OpState, Use, ValueDefinition};
 pub use opdef::{
     Arity, AttrConstraint, AttrDef, AttrDefault, Dialect, Example, OPERAND_SEGMENTS, OpDef,
     ParamDef, RESULT_SEGMENTS, RegionDef, SuccessorDef, Syntax, Trait, TypeConstraint, ValueDef,
     Verify,
 };
+#[doc(hidden)]
+pub use piper_ir_macros::declare_ops;
 pub use source::{SourceFile, Sources};
 pub use text::{
     DirectiveDef, DirectiveReader, DirectiveWriter, ParseResult, Parser, Printer, TokenKind,

@@ -53,6 +53,8 @@ mod manager;
 mod options;
 mod parallel;
 mod printing;
+#[cfg(test)]
+mod random_tests;
 mod record;
 mod registry;
 mod run;

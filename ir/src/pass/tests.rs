@@ -11,7 +11,7 @@ use crate::text::{PrintOptions, parse_module, print_module};
 use crate::{Context, Diagnostic, Module, Op, OpState, Reporter, SourceFile};
 
 /// Sees nothing and needs no order.
-struct Silent;
+pub(super) struct Silent;
 impl Instrumentation for Silent {
     fn needs_order(&self) -> bool {
         false
@@ -127,7 +127,7 @@ fn registry() -> PassRegistry {
     registry
 }
 
-fn parsed(text: &str) -> Module {
+pub(super) fn parsed(text: &str) -> Module {
     let mut ctx = Context::new([]);
     ctx.allow_unregistered = true;
     let ctx = Arc::new(ctx);
@@ -138,9 +138,13 @@ fn parsed(text: &str) -> Module {
 
 /// `outer(a,b(c))` with anchors that have a dot or are `any`.
 fn pipeline(anchor: &str, passes: &[&str]) -> PassManager {
+    pipeline_of(&registry(), anchor, passes)
+}
+
+pub(super) fn pipeline_of(registry: &PassRegistry, anchor: &str, passes: &[&str]) -> PassManager {
     let mut manager = PassManager::new(anchor);
     for name in passes {
-        manager.add(registry().build(name, &[]).expect(name));
+        manager.add(registry.build(name, &[]).expect(name));
     }
     manager
 }

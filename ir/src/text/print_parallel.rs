@@ -27,7 +27,8 @@ impl Printer<'_> {
         // Names that must be unique in all need one printer.
         if self.options.unique_ids
             || rayon::current_num_threads() < 2
-            || module.op_capacity() < 4 * PIECE_OPS {
+            || module.op_capacity() < 4 * PIECE_OPS
+        {
             return false;
         }
         let apart =

@@ -111,7 +111,8 @@ pub fn write_module(
 /// The aliases of a module's text; none for a part of it, which is written as it stands.
 fn aliases(module: &Module, op: Op, options: PrintOptions) -> Option<Aliases> {
     let wanted = options.locations || module.ctx().wants_walk();
-    (op == module.root() && wanted && !options.local_scope).then(|| Aliases::of(module, op, options.locations))
+    (op == module.root() && wanted && !options.local_scope)
+        .then(|| Aliases::of(module, op, options.locations))
 }
 
 impl<'m> Printer<'m> {
