@@ -147,7 +147,8 @@ fn gcd(a: u64, b: u64) -> u64 {
 /// Whether two dimensions, or two symbols, stand against their numbering.
 fn out_of_order(lhs: &AffineExpr, rhs: &AffineExpr) -> bool {
     match (lhs, rhs) {
-        (AffineExpr::Dim(a), AffineExpr::Dim(b)) | (AffineExpr::Symbol(a), AffineExpr::Symbol(b)) => a > b,
+        (AffineExpr::Dim(a), AffineExpr::Dim(b))
+        | (AffineExpr::Symbol(a), AffineExpr::Symbol(b)) => a > b,
         _ => false,
     }
 }

@@ -39,7 +39,8 @@ enum TypePlan {
 impl TypePlan {
     fn make(&self, ctx: &Context) -> Type {
         let all = |plans: &[TypePlan]| plans.iter().map(|plan| plan.make(ctx)).collect();
-        let extents = |shape: &[i64]| shape.iter().map(|&d| if d < 0 { DYNAMIC } else { d }).collect();
+        let extents =
+            |shape: &[i64]| shape.iter().map(|&d| if d < 0 { DYNAMIC } else { d }).collect();
         ctx.ty(match self {
             TypePlan::Int(width, sign) => TypeData::Integer {
                 width: *width,
@@ -86,7 +87,8 @@ impl TypePlan {
 fn number_type() -> impl Strategy<Value = TypePlan> {
     prop_oneof![
         (1u32..300, any::<u8>()).prop_map(|(width, sign)| TypePlan::Int(width, sign)),
-        prop::sample::select(vec![1u32, 8, 16, 32, 64, 128]).prop_map(|width| TypePlan::Int(width, 0)),
+        prop::sample::select(vec![1u32, 8, 16, 32, 64, 128])
+            .prop_map(|width| TypePlan::Int(width, 0)),
         any::<usize>().prop_map(TypePlan::Float),
         Just(TypePlan::Index),
     ]
@@ -300,8 +302,10 @@ fn plan() -> impl Strategy<Value = Plan> {
             prop::bool::weighted(0.2)
         )
             .prop_map(|(ty, shape, bytes, splat)| Plan::Dense(ty, shape, bytes, splat)),
-        (any::<u8>(), prop::collection::vec(any::<i64>(), 0..5)).prop_map(|(k, v)| Plan::Array(k, v)),
-        (0u8..4, 0u8..3, prop::collection::vec(expr(), 0..4)).prop_map(|(d, s, e)| Plan::Map(d, s, e)),
+        (any::<u8>(), prop::collection::vec(any::<i64>(), 0..5))
+            .prop_map(|(k, v)| Plan::Array(k, v)),
+        (0u8..4, 0u8..3, prop::collection::vec(expr(), 0..4))
+            .prop_map(|(d, s, e)| Plan::Map(d, s, e)),
         (0u8..4, 0u8..3, prop::collection::vec((expr(), any::<bool>()), 1..4))
             .prop_map(|(d, s, c)| Plan::Set(d, s, c)),
         (prop::collection::vec(-3i64..9, 0..3), 0i64..3).prop_map(|(s, o)| Plan::Strided(s, o)),
