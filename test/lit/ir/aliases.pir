@@ -20,6 +20,6 @@ module {
   %0 = "t.a"() ({
   ^bb0(%arg0: i32 loc("arg")):
     "t.b"() {a = affine_map<(i) -> (i + 1)>} : () -> () loc(#y)
-  }) {a = distinct[7]<"x">, b = distinct[7]<"x">, c = distinct[3]<>, d = loc("f":1:2 to :4)} : () -> tuple<i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1> loc(fused<affine_map<(d0) -> (d0 + 1)>["a", callsite("a" at "f":3:4)])
-} loc(unknown)
+  }) {a = distinct[7]<"x">, b = distinct[7]<"x">, c = distinct[3]<>, d = loc("f":1:2 to :4)} : () -> tuple<i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1, i1> loc(fused<affine_map<(d0) -> (d0 + 1)>>["a", callsite("a" at "f":3:4)])
+} loc("root")
 #y = loc("y")

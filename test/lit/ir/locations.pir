@@ -1,6 +1,6 @@
 // Every kind of location, aliases that are defined last, and locations of the text itself.
-// RUN: piper-opt --allow-unregistered-dialect --mlir-print-debuginfo %s | FileCheck %s
-// RUN: piper-opt --allow-unregistered-dialect --mlir-print-debuginfo %s | piper-opt --allow-unregistered-dialect --mlir-print-debuginfo | FileCheck %s
+// RUN: piper-opt --allow-unregistered-dialect --mlir-print-debuginfo --mlir-print-local-scope %s | FileCheck %s
+// RUN: piper-opt --allow-unregistered-dialect --mlir-print-debuginfo --mlir-print-local-scope %s | piper-opt --allow-unregistered-dialect --mlir-print-debuginfo --mlir-print-local-scope | FileCheck %s
 
 "t.a"() : () -> () loc(unknown)
 // CHECK: "t.a"() : () -> () loc(unknown)

@@ -20,8 +20,8 @@
 "t.attrs"() {z = 1, a, "two words" = "x"} : () -> ()
 // CHECK-NEXT: "t.attrs"() {a, "two words" = "x", z = 1} : () -> ()
 "t.properties"() <{p = 1 : i8}> ({}) {q = 2} : () -> ()
-// CHECK-NEXT: "t.properties"() ({
-// CHECK-NEXT: }) {p = 1 : i8, q = 2} : () -> ()
+// CHECK-NEXT: "t.properties"() <{p = 1 : i8}> ({
+// CHECK-NEXT: }) {q = 2} : () -> ()
 "no_dialect"() : () -> () "t.same_line"() : () -> ()
 // CHECK-NEXT: "no_dialect"() : () -> ()
 // CHECK-NEXT: "t.same_line"() : () -> ()

@@ -31,7 +31,7 @@
 
 // -----
 
-// expected-error@+1 {{expected ']' after a scalable dimension, found 'x'}}
+// expected-error@+1 {{expected ']' after a scalable dimension, found 'xf32'}}
 "t.a"() {a = vector<[4xf32>} : () -> ()
 
 // -----
