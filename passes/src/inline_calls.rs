@@ -297,7 +297,8 @@ func.func @loss(%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
 }
 "#;
         assert_eq!(print_module(&module, PrintOptions::default()), expected);
-        let located = print_module(&module, PrintOptions { locations: true, ..Default::default() });
+        let options = PrintOptions { locations: true, local_scope: true, ..Default::default() };
+        let located = print_module(&module, options);
         let gelu = r#"loc(callsite("t.pir":2:8 at callsite("t.pir":6:8 at "t.pir":11:10)))"#;
         assert!(located.contains(gelu), "{located}");
     }
