@@ -96,7 +96,7 @@ fn registry() -> PassRegistry {
                 let loc = cx.module.op_loc(cx.op);
                 let name = cx.module.symbol_name(cx.op).unwrap_or("-").to_owned();
                 let number: usize = name.trim_start_matches('m').parse().unwrap_or(0);
-                if number % 3 == 0 {
+                if number.is_multiple_of(3) {
                     cx.remark(loc, format!("{name} is divisible"));
                 }
                 cx.remark_if(RemarkKind::Missed, cx.op, |_| format!("{name} was not improved"));
@@ -345,7 +345,7 @@ fn with_threads(
     } else {
         String::new()
     };
-    let messages = diagnostics.iter().map(|d| format!("{}", d.message)).collect();
+    let messages = diagnostics.iter().map(|d| d.message.clone()).collect();
     let counted = manager.records().iter().map(|r| (&r.statistics, r.children.first()));
     let statistics =
         counted.map(|(own, nested)| format!("{own:?} {:?}", nested.map(|r| &r.statistics)));

@@ -69,11 +69,6 @@ impl Session<'_> {
         let start = Instant::now();
         let mut reporter = Reporter::new(&self.ctx);
         reporter.capture_stacks(flags.messages.mlir_print_stacktrace_on_diagnostic);
-        for &line in &part.near_misses {
-            let loc = self.ctx.file_loc(&self.name, line, 1);
-            let warning = reporter.warning(loc, "this line is almost the split marker");
-            warning.hint("the marker stands alone, from the line's beginning");
-        }
         let mut trace = Trace {
             to_files: flags.dumps.mlir_print_ir_tree_dir.is_some(),
             keeps_steps: flags.reproducers.local_reproducer,
@@ -96,7 +91,7 @@ impl Session<'_> {
         let mut done = Done {
             failed: text.is_none() || reporter.error_count() > 0 || panic.is_some(),
             text,
-            stderr: std::mem::take(&mut trace.printed),
+            stderr: self.near_misses(part) + &std::mem::take(&mut trace.printed),
             panic,
             files: Vec::new(),
             reproducer,
@@ -124,6 +119,19 @@ impl Session<'_> {
             done.stderr += &statistics::report(&trace.records, display);
         }
         done
+    }
+
+    /// Warnings of lines that are almost the split marker: about the file, not about a part, so nobody expects them.
+    fn near_misses(&self, part: &Part) -> String {
+        let warning = |line: &u32| {
+            let loc = self.ctx.file_loc(&self.name, *line, 1);
+            let message = "this line is almost the split marker";
+            let mut warning = Diagnostic::new(Severity::Warning, loc, message);
+            warning.hint("the marker stands alone, from the line's beginning");
+            warning
+        };
+        let warnings: Vec<Diagnostic> = part.near_misses.iter().map(warning).collect();
+        self.style.rendered(&self.ctx, &self.sources, &warnings)
     }
 
     /// Reads, verifies, runs, prints. `None` if something was wrong, which is in `reporter`.
