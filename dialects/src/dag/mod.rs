@@ -4,6 +4,7 @@
 //! partial sum over. The verifiers of the operations are the rules by which these may change.
 
 pub mod dist;
+mod infer;
 mod ops;
 mod sizes;
 mod verify;

@@ -3,8 +3,9 @@
 use piper_ir::AttrConstraint as A;
 use piper_ir::TypeConstraint as T;
 use piper_ir::dialect_ops;
+use piper_ir::interfaces::infer_types::like_first_operand;
 
-use super::verify;
+use super::{infer, verify};
 
 /// Every value of a graph has this type.
 const DIST: T = T::Dialect("dag.dist");
@@ -166,6 +167,7 @@ dialect_ops! {
         results: { sum: one(DIST) },
         attrs: { axes: one(A::Array) },
         format: "$value `over` $axes attr-dict result-types",
+        infer: infer::all_reduce,
         verify: verify::all_reduce,
     }
 
@@ -179,6 +181,7 @@ dialect_ops! {
         results: { shard: one(DIST) },
         attrs: { axes: one(A::Array) },
         format: "$value `over` $axes attr-dict result-types",
+        infer: infer::reduce_scatter,
         verify: verify::reduce_scatter,
     }
 
@@ -193,6 +196,7 @@ dialect_ops! {
         results: { value: one(DIST) },
         attrs: { axes: one(A::Array) },
         format: "$shard `over` $axes attr-dict result-types",
+        infer: infer::all_gather,
         verify: verify::all_gather,
     }
 
@@ -238,6 +242,7 @@ dialect_ops! {
         results: { complete: one(DIST) },
         attrs: { name: one(A::Str) },
         format: "$name $value attr-dict result-types",
+        infer: like_first_operand,
         verify: verify::gradient,
     }
 

@@ -329,30 +329,46 @@ fn is_unit(constraint: &Expr) -> bool {
     matches!(constraint, Expr::Path(path) if path.path.segments.last().is_some_and(|s| s.ident == "Unit"))
 }
 
-/// Items separated by commas, to the end.
+/// Reads what stands in a group. After an error the rest is taken: it would be reported as unexpected, instead of the error.
+fn within<T>(
+    group: ParseStream<'_>,
+    read: impl FnOnce(ParseStream<'_>) -> syn::Result<T>,
+) -> syn::Result<T> {
+    let result = read(group);
+    if result.is_err() {
+        group.parse::<TokenStream>()?;
+    }
+    result
+}
+
+/// Items separated by commas, to the end of a group.
 fn list<T>(
-    input: ParseStream<'_>,
+    group: ParseStream<'_>,
     mut item: impl FnMut(ParseStream<'_>) -> syn::Result<T>,
 ) -> syn::Result<Vec<T>> {
-    let mut items = Vec::new();
-    while !input.is_empty() {
-        items.push(item(input)?);
-        if !input.is_empty() {
-            input.parse::<Token![,]>()?;
+    within(group, |input| {
+        let mut items = Vec::new();
+        while !input.is_empty() {
+            items.push(item(input)?);
+            if !input.is_empty() {
+                input.parse::<Token![,]>()?;
+            }
         }
-    }
-    Ok(items)
+        Ok(items)
+    })
 }
 
 /// `(parse, print)`
 fn pair(input: ParseStream<'_>) -> syn::Result<(Expr, Expr)> {
     let body;
     syn::parenthesized!(body in input);
-    let parse = body.parse()?;
-    body.parse::<Token![,]>()?;
-    let print = body.parse()?;
-    body.parse::<Option<Token![,]>>()?;
-    Ok((parse, print))
+    within(&body, |body| {
+        let parse = body.parse()?;
+        body.parse::<Token![,]>()?;
+        let print = body.parse()?;
+        body.parse::<Option<Token![,]>>()?;
+        Ok((parse, print))
+    })
 }
 
 /// `{ name: one(constraint), ... }`, without constraints for regions and successors.
@@ -405,20 +421,23 @@ fn attr(input: ParseStream<'_>) -> syn::Result<Attr> {
     }
     let body;
     syn::parenthesized!(body in input);
-    let constraint = body.parse()?;
-    let mut default = None;
-    if text == "default" {
-        if body.is_empty() {
-            let message =
-                format!("attribute '{name}' needs a default value: default(constraint, value)");
-            return Err(syn::Error::new(arity.span(), message));
+    let (constraint, default) = within(&body, |body| {
+        let constraint = body.parse()?;
+        let mut default = None;
+        if text == "default" {
+            if body.is_empty() {
+                let message =
+                    format!("attribute '{name}' needs a default value: default(constraint, value)");
+                return Err(syn::Error::new(arity.span(), message));
+            }
+            body.parse::<Token![,]>()?;
+            default = Some(body.parse()?);
         }
-        body.parse::<Token![,]>()?;
-        default = Some(body.parse()?);
-    }
-    body.parse::<Option<Token![,]>>()?;
-    if !body.is_empty() {
-        return Err(body.error(format!("attribute '{name}' has one constraint")));
-    }
+        body.parse::<Option<Token![,]>>()?;
+        if !body.is_empty() {
+            return Err(body.error(format!("attribute '{name}' has one constraint")));
+        }
+        Ok((constraint, default))
+    })?;
     Ok(Attr { name, is_required: text == "one", constraint, default })
 }

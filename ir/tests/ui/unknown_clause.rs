@@ -1,3 +1,4 @@
+#![allow(unused_imports)]
 use piper_ir::{AttrConstraint as A, TypeConstraint as T, dialect_ops};
 
 dialect_ops! {

@@ -15,12 +15,14 @@
 //! Buckets are filled per home in the order in which gradients become complete (the last layers' first), so that the first
 //! bucket can be reduced while the backward still runs. A tensor larger than a bucket has one to itself.
 
-use piper_dialects::dag::{AllReduce, AxisSizes, Compute, Dist, collective_axes};
+use piper_dialects::dag::{
+    AllReduce, AxisSizes, Compute, Dist, Gradient, Pack, ReduceScatter, State, collective_axes,
+};
 use piper_ir::pass::{PassFailed, PassResult};
 use piper_ir::{Builder, Module, Name, Op, Reporter, Type, Value};
 use rustc_hash::FxHashMap;
 
-use super::axes_attr;
+use super::{COMPLETE, axes_attr};
 
 /// Name of the state that a bucket's optimizer updates.
 pub fn master_name(bucket: &str) -> String {
@@ -217,30 +219,16 @@ fn emit(module: &mut Module, graph: Op, items: &[Item], shards: i64, number: usi
     );
     let last = items.iter().max_by_key(|item| item.completion).unwrap_or(first).gradient;
     let mut b = Builder::before(module, last);
-    let state = b
-        .state("dag.state")
-        .results([shard.ty(&ctx)])
-        .attr(&ctx, "name", ctx.str_attr(&master_name(&name)))
-        .attr(&ctx, "init", init);
-    let master = b.value(state);
-    let state = b
-        .state("dag.pack")
-        .operands(items.iter().map(|item| item.raw))
-        .results([flat.ty(&ctx)])
-        .attr(&ctx, "offsets", ctx.int_array_attr(&offsets));
-    let packed = b.value(state);
-    let state = b
-        .state("dag.reduce_scatter")
-        .operands([packed])
-        .results([shard.ty(&ctx)])
-        .attr(&ctx, "axes", axes);
-    let scattered = b.value(state);
-    let state = b.state("dag.gradient").operands([scattered]).results([shard.ty(&ctx)]).attr(
-        &ctx,
-        "name",
-        ctx.str_attr(&name),
-    );
-    let gradient = b.value(state);
+    let raw: Vec<Value> = items.iter().map(|item| item.raw).collect();
+    let (flat, shard) = (flat.ty(&ctx), shard.ty(&ctx));
+    let master = State::build(&mut b).name(&master_name(&name)).init(init).value(shard);
+    let master = master.create_value().expect(COMPLETE);
+    let packed = Pack::build(&mut b).values(raw).offsets(&offsets).flat(flat);
+    let packed = packed.create_value().expect(COMPLETE);
+    let scattered = ReduceScatter::build(&mut b).value(packed).axes(axes).shard(shard);
+    let scattered = scattered.create_value().expect(COMPLETE);
+    let gradient = Gradient::build(&mut b).name(&name).value(scattered).complete(shard);
+    let gradient = gradient.create_value().expect(COMPLETE);
     for (value, hint) in
         [(master, "master"), (packed, "flat"), (scattered, "shard"), (gradient, "g")]
     {
