@@ -158,6 +158,9 @@ proptest! {
     fn no_arrangement_of_tokens_panics(tokens in prop::collection::vec(prop::sample::select(vec![
         "\"a.b\"", "(", ")", "{", "}", "<", ">", "[", "]", ":", "->", "=", ",", "%a", "%0", "^bb0", "@s", "#a", "#d.x", "!t", "!d.t<",
         "i32", "tensor<", "4x", "?x", "*x", "dense<", "array<", "loc(", "\"f\"", "1", "-", "1.5", "0x1F", "module", "unit", "true",
+        "affine_map<", "affine_set<", "()", "d0", "s0", "floordiv", "mod", "*", "+", ">=", "==", "strided<", "distinct[", "sparse<",
+        "dense_resource<", "vector<", "memref<", "complex<", "tuple<", "f8E5M2", "i1", "i200", "\"0xFF\"", "(1,2)", "[", "true",
+        "dialect_resources:", "external_resources:", "builtin:", "\"0x0400000000\"", "offset:", "?", "<{", "}>", "fused<",
         "\n", "{-#", "#-}", "\"open", "::", "...", "builtin.unrealized_conversion_cast", "to", "attributes", "callsite(", "at", "é",
     ]), 0..40)) {
         let _ = read(&context(), &tokens.join(" "));

@@ -157,7 +157,9 @@ impl Finder<'_> {
         self.found.push(Found { what, name: None, depth: 0, inside: Vec::new(), is_late });
         let (mut depth, mut inside) = (0, Vec::new());
         for part in self.parts(what) {
-            let (number, below) = self.visit(part, is_late);
+            // Aliases nest what they stand for as deep as the text says.
+            let (number, below) =
+                stacker::maybe_grow(64 * 1024, 2 * 1024 * 1024, || self.visit(part, is_late));
             if below > 0 {
                 depth = depth.max(below);
                 inside.push(number);

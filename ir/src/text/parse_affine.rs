@@ -12,7 +12,12 @@ struct Scope<'p> {
     names: Vec<(&'p str, AffineExpr)>,
     dims: u32,
     symbols: u32,
+    /// How many operations were read.
+    operations: std::cell::Cell<u32>,
 }
+
+/// Expressions of more operations than these in one attribute are refused: they are trees, which are walked recursively.
+const MOST_OPERATIONS: u32 = 1000;
 
 /// What a reader of text must know of an operator: `-` is not one of the expression's.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -62,7 +67,8 @@ impl<'p> Parser<'p> {
 
     /// `(d0, d1)[s0]`
     fn affine_scope(&mut self) -> ParseResult<Scope<'p>> {
-        let mut scope = Scope { names: Vec::new(), dims: 0, symbols: 0 };
+        let mut scope =
+            Scope { names: Vec::new(), dims: 0, symbols: 0, operations: Default::default() };
         self.expect(TokenKind::LParen, "'(' and the dimensions")?;
         self.comma_list(TokenKind::RParen, "',' or ')'", |p| {
             let next = scope.dims;
@@ -116,6 +122,7 @@ impl<'p> Parser<'p> {
                 _ => return Ok(sum),
             };
             self.advance();
+            self.count_operation(scope)?;
             let term = self.affine_product(scope)?;
             sum = match operator {
                 Operator::Minus => sum.minus(term),
@@ -139,6 +146,7 @@ impl<'p> Parser<'p> {
                 _ => return Ok(product),
             };
             self.advance();
+            self.count_operation(scope)?;
             let factor = self.nested(|p| p.affine_operand(scope))?;
             let is_affine = factor.is_symbolic_or_constant()
                 || (op == AffineOp::Mul && product.is_symbolic_or_constant());
@@ -156,6 +164,15 @@ impl<'p> Parser<'p> {
             }
             product = AffineExpr::binary(op, product, factor);
         }
+    }
+
+    fn count_operation(&mut self, scope: &Scope<'p>) -> ParseResult<()> {
+        let count = scope.operations.get() + 1;
+        scope.operations.set(count);
+        if count <= MOST_OPERATIONS {
+            return Ok(());
+        }
+        Err(self.error(format!("an affine map or set has more than {MOST_OPERATIONS} operations")))
     }
 
     fn affine_operand(&mut self, scope: &Scope<'p>) -> ParseResult<AffineExpr> {

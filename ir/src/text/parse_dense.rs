@@ -245,6 +245,10 @@ impl<'p> Parser<'p> {
 
     fn dense_strings(&mut self, literal: &Literal, ty: Type, element: Type) -> ParseResult<Attr> {
         let ctx = self.ctx;
+        if literal.has_pairs {
+            let (at, element) = (literal.items[0].start, element.display(ctx));
+            return Err(self.error_at(at, format!("elements of type {element} are strings")));
+        }
         let mut values: Vec<Box<str>> = Vec::with_capacity(literal.items.len());
         for &item in &literal.items {
             if item.kind != TokenKind::String {
@@ -278,8 +282,9 @@ impl<'p> Parser<'p> {
             ));
         };
         let size = number.bytes() * if is_pair { 2 } else { 1 };
-        let wanted = if number.is_bit() { len.div_ceil(8) } else { size.saturating_mul(len) };
-        let is_splat = bytes.len() == if number.is_bit() { 1 } else { size } && len > 0;
+        let is_bit = number.is_bit() && !is_pair;
+        let wanted = if is_bit { len.div_ceil(8) } else { size.saturating_mul(len) };
+        let is_splat = bytes.len() == if is_bit { 1 } else { size } && len > 0;
         let given = bytes.len();
         if given != wanted && !is_splat {
             let text = ty.display(self.ctx);
@@ -290,7 +295,7 @@ impl<'p> Parser<'p> {
                 ),
             ));
         }
-        if number.is_bit() {
+        if is_bit {
             // One bit an element; a single byte of ones or zeros is a splat.
             bytes = match bytes[..] {
                 [0xFF] if len > 0 && wanted != 1 => vec![1],

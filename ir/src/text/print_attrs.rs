@@ -54,6 +54,11 @@ pub(super) fn is_bare_identifier(text: &str) -> bool {
         && bytes.all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$' | b'.'))
 }
 
+/// Runs what may nest without a bound: aliases stand for what holds other aliases.
+fn deeper(write: impl FnOnce()) {
+    stacker::maybe_grow(64 * 1024, 2 * 1024 * 1024, write);
+}
+
 impl Printer<'_> {
     /// Writes a type.
     pub fn ty(&mut self, ty: Type) {
@@ -118,10 +123,12 @@ impl Printer<'_> {
             }
             TypeData::Tuple(types) => {
                 self.text("tuple<");
-                self.types(types);
+                deeper(|| self.types(types));
                 self.text(">");
             }
-            TypeData::Function { inputs, results } => self.function_type(inputs, results),
+            TypeData::Function { inputs, results } => {
+                deeper(|| self.function_type(inputs, results));
+            }
             TypeData::Dialect { name, params } => {
                 self.text("!");
                 self.text(name.text(ctx));
@@ -252,12 +259,12 @@ impl Printer<'_> {
             }
             AttrData::Array(items) => {
                 self.text("[");
-                self.commas(items, |p, item| p.attr(*item));
+                deeper(|| self.commas(items, |p, item| p.attr(*item)));
                 self.text("]");
             }
             AttrData::Dict(entries) => {
                 self.text("{");
-                self.entries(entries);
+                deeper(|| self.entries(entries));
                 self.text("}");
             }
             AttrData::Type(ty) => self.ty(*ty),
@@ -415,7 +422,7 @@ impl Printer<'_> {
 
     fn inner_location(&mut self, loc: Loc) {
         if !self.alias(Aliased::Loc(loc)) {
-            self.location_body(loc);
+            deeper(|| self.location_body(loc));
         }
     }
 
