@@ -21,6 +21,7 @@ mod print_dense;
 mod print_attrs;
 mod print_parallel;
 mod printer;
+mod seen;
 mod ssa_names;
 
 pub(crate) use aliases::{type_wants_walk, wants_walk};

@@ -171,6 +171,11 @@ impl<'p> Parser<'p> {
         };
         let ty =
             explicit.unwrap_or(if token.kind == TokenKind::Float { ctx.f64() } else { ctx.i64() });
+        if ty == ctx.i64()
+            && let Some(value) = small_integer(text, negative)
+        {
+            return Ok(self.seen.integer(ctx, value, ty));
+        }
         if let TypeData::Float(kind) = *ty.data(ctx) {
             let pattern = if token.kind == TokenKind::Float {
                 let value: f64 =
@@ -320,8 +325,15 @@ impl<'p> Parser<'p> {
 
     /// Reads `{a = 1, b}` with unique keys.
     pub fn parse_attr_dict(&mut self) -> ParseResult<Vec<(Name, Attr)>> {
+        let base = self.scratch.entries.len();
+        let read = self.attr_entries(base);
+        let entries = self.scratch.entries.split_off(base);
+        read.map(|()| entries)
+    }
+
+    /// Reads an attribute dictionary into the scratch list, which holds others below `base`.
+    pub(super) fn attr_entries(&mut self, base: usize) -> ParseResult<()> {
         self.expect(TokenKind::LBrace, "'{'")?;
-        let mut entries: Vec<(Name, Attr)> = Vec::new();
         self.comma_list(TokenKind::RBrace, "',' or '}'", |p| {
             let start = p.tok.start;
             let key = match p.tok.kind {
@@ -331,30 +343,38 @@ impl<'p> Parser<'p> {
                 }
                 TokenKind::String => {
                     let key = p.parse_string()?;
+                    if key.is_empty() {
+                        return Err(p.error_at(start, "expected a valid attribute name"));
+                    }
                     p.ctx.name(&key)
                 }
                 _ => return Err(p.expected("an attribute name")),
             };
-            if key.text(p.ctx).is_empty() {
-                return Err(p.error_at(start, "expected a valid attribute name"));
-            }
-            if entries.iter().any(|(k, _)| *k == key) {
+            if p.scratch.entries[base..].iter().any(|(k, _)| *k == key) {
                 return Err(p.error_at(
                     start,
                     format!("duplicate key '{}' in dictionary attribute", key.text(p.ctx)),
                 ));
             }
             let value = if p.eat(TokenKind::Equal) { p.parse_attribute()? } else { p.ctx.unit() };
-            entries.push((key, value));
+            p.scratch.entries.push((key, value));
             Ok(())
-        })?;
-        Ok(entries)
+        })
     }
 
     /// Reads an attribute dictionary if the next token is `{`.
     pub fn parse_optional_attr_dict(&mut self) -> ParseResult<Vec<(Name, Attr)>> {
         if self.at(TokenKind::LBrace) { self.parse_attr_dict() } else { Ok(Vec::new()) }
     }
+}
+
+/// The value of a literal of so few decimal digits that `i64` holds it whatever they are; none for others, and for `-0`.
+fn small_integer(text: &str, negative: bool) -> Option<i64> {
+    if text.len() > 18 || text.starts_with("0x") {
+        return None;
+    }
+    let value: i64 = text.parse().ok()?;
+    if negative { (value != 0).then_some(-value) } else { Some(value) }
 }
 
 /// How many words an element of `array<...>` takes.

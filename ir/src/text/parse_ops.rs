@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use super::lexer::TokenKind;
-use super::parser::{Failed, ParseResult, Parser, ResultName};
 use super::parse_locs::ArgLoc;
+use super::parser::{Failed, ParseResult, Parser, ResultName};
 use super::ssa_names::OperandName;
 use crate::diag::did_you_mean;
 use crate::opdef::Syntax;
 use crate::{
-    Block, Context, Loc, Module, Op, OpName, OpState, Region, Reporter, SourceFile,
-    Trait, Type, Value,
+    Block, Context, Loc, Module, Op, OpName, OpState, Region, Reporter, SourceFile, Trait, Type,
+    Value,
 };
 
 /// Reads a source into a module. What is wrong goes to `reporter`; reading goes on at the next operation after an error,
@@ -245,7 +245,7 @@ impl<'p> Parser<'p> {
         };
         self.advance();
         let text = self.text(token);
-        if let Some(&name) = self.seen.op_names.get(text) {
+        if let Some(name) = self.seen.op_names.get(text) {
             return Ok((name, generic, token.start));
         }
         let name = match generic {
@@ -458,15 +458,22 @@ impl<'p> Parser<'p> {
     /// `{key = attribute, ...}` into the operation's attributes.
     fn discardable_attributes(&mut self) -> ParseResult<()> {
         let at = self.tok.start;
-        for (key, attr) in self.parse_attr_dict()? {
-            if self.state.attrs.iter().any(|(k, _)| *k == key) {
-                return Err(
-                    self.error_at(at, format!("attribute '{}' is given twice", key.text(self.ctx)))
-                );
+        let base = self.scratch.entries.len();
+        let read = self.attr_entries(base);
+        let Self { scratch, state, .. } = self;
+        let twice = scratch.entries[base..]
+            .iter()
+            .find(|(key, _)| state.attrs.iter().any(|(k, _)| k == key));
+        let twice = twice.map(|(key, _)| *key);
+        state.attrs.extend(scratch.entries.drain(base..));
+        read?;
+        match twice {
+            None => Ok(()),
+            Some(key) => {
+                let key = key.text(self.ctx);
+                Err(self.error_at(at, format!("attribute '{key}' is given twice")))
             }
-            self.state.attrs.push((key, attr));
         }
-        Ok(())
     }
 
     /// `(types) -> types`: resolves the operands named in the scratch list from `base` on. The type is not made one of the

@@ -22,7 +22,7 @@ impl<'p> Parser<'p> {
             TokenKind::BareId => {
                 let token = self.tok;
                 let text = self.text(token);
-                if let Some(&known) = self.seen.types.get(text) {
+                if let Some(known) = self.seen.types.get(text) {
                     self.advance();
                     return Ok(Some(known));
                 }

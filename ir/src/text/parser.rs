@@ -3,9 +3,10 @@
 use super::lexer::{Lexer, Token, TokenKind};
 use rustc_hash::FxHashMap;
 
+use super::seen::Seen;
 use super::ssa_names::{Names, OperandName};
 use crate::diag::{Diagnostic, Reporter};
-use crate::{Attr, Context, Loc, Module, Name, OpName, OpState, SourceFile};
+use crate::{Attr, Context, Loc, Module, Name, OpState, SourceFile};
 
 /// A parse failed; the error is already reported.
 #[derive(Clone, Copy, Debug)]
@@ -17,14 +18,6 @@ pub type ParseResult<T> = Result<T, Failed>;
 /// Nesting of types and attributes beyond this is refused.
 const MAX_NESTING: u32 = 256;
 
-/// What a text says again and again, found by its spelling without asking the context, which others use too.
-#[derive(Default)]
-pub(super) struct Seen<'p> {
-    pub(super) op_names: FxHashMap<&'p str, OpName>,
-    pub(super) names: FxHashMap<&'p str, Name>,
-    pub(super) types: FxHashMap<&'p str, crate::Type>,
-}
-
 /// Lists that operations are read into, kept from one operation to the next. Those of nested operations stand behind those
 /// of the operations around them.
 #[derive(Default)]
@@ -32,6 +25,7 @@ pub(super) struct Scratch<'p> {
     pub(super) results: Vec<ResultName<'p>>,
     pub(super) operands: Vec<OperandName<'p>>,
     pub(super) types: Vec<crate::Type>,
+    pub(super) entries: Vec<(Name, Attr)>,
     /// States of operations that are finished.
     pub(super) states: Vec<OpState>,
 }
@@ -113,7 +107,12 @@ impl<'p> Parser<'p> {
 
     /// The name spelt by a token, interned once a text.
     pub(super) fn name_of(&mut self, text: &'p str) -> Name {
-        *self.seen.names.entry(text).or_insert_with(|| self.ctx.name(text))
+        if let Some(known) = self.seen.names.get(text) {
+            return known;
+        }
+        let name = self.ctx.name(text);
+        self.seen.names.insert(text, name);
+        name
     }
 
     /// The context.

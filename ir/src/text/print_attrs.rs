@@ -77,7 +77,9 @@ impl Printer<'_> {
                     Signedness::Signed => "s",
                     Signedness::Unsigned => "u",
                 };
-                write!(self.out, "{sign}i{width}").expect("writing to a string");
+                self.text(sign);
+                self.text("i");
+                self.decimal(*width);
             }
             TypeData::Float(kind) => self.text(kind.spelling()),
             TypeData::Index => self.text("index"),

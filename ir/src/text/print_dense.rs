@@ -1,7 +1,5 @@
 //! Writing `dense<...>`: element by element up to a hundred, as bytes beyond.
 
-use std::fmt::Write;
-
 use super::numbers::print_wide;
 use super::parse_dense::print_hex;
 use super::print_attrs::quoted;
@@ -145,12 +143,11 @@ impl Printer<'_> {
 
     /// An integer of at most 128 bits; that of `ui128` is kept as its bits.
     pub(super) fn integer(&mut self, value: i128, width: u32, signedness: Signedness) {
-        let written = if width == 128 && signedness == Signedness::Unsigned {
-            write!(self.out, "{}", value as u128)
-        } else {
-            write!(self.out, "{value}")
-        };
-        written.expect("writing to a string");
+        match i64::try_from(value) {
+            _ if width == 128 && signedness == Signedness::Unsigned => self.decimal(value as u128),
+            Ok(small) => self.decimal(small),
+            Err(_) => self.decimal(value),
+        }
     }
 }
 
