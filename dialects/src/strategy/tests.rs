@@ -73,7 +73,7 @@ const EVERYTHING: &str = r#"module {
     strategy.order stages = "PP" on {pp = 0} "0F0 (0F1 | 0B0) 0I1 0W1"
     strategy.order stages = "PP" on {pp = 1} ""
     strategy.optimizer sgd <lr = 1.000000e-01, momentum = 9.000000e-01>
-    strategy.update adamw <lr = warmup_cosine<peak = 3.000000e-04, floor = 3.000000e-05, warmup = 20, total = 300>, betas = [9.000000e-01, 9.500000e-01], eps = 1.000000e-08, weight_decay = 1.000000e-01, clip = 1.000000e+00>
+    strategy.update adamw <lr = warmup_cosine<peak = 3.000000e-04, floor = 3.000000e-05, warmup = 20, total = 300>, betas = [9.000000e-01, 0.94999999999999996], eps = 1.000000e-08, weight_decay = 1.000000e-01, clip = 1.000000e+00>
   }
 }
 "#;

@@ -34,6 +34,6 @@ strategy.plan @train for @loss on @cluster {
   strategy.split_backward {PP = *}
   // CHECK-NEXT: strategy.order stages = "PP" on {pp = 0} "0F0 (0F1 | 0B0) 0I1 0W1"
   strategy.order stages = "PP" on {pp = 0} "0F0 (0F1 | 0B0) 0I1 0W1"
-  // CHECK-NEXT: strategy.optimizer adamw <lr = warmup_cosine<peak = 3.000000e-04, floor = 3.000000e-05, warmup = 20, total = 300>, betas = [9.000000e-01, 9.500000e-01], weight_decay = 1.000000e-01, clip = 1.000000e+00>
+  // CHECK-NEXT: strategy.optimizer adamw <lr = warmup_cosine<peak = 3.000000e-04, floor = 3.000000e-05, warmup = 20, total = 300>, betas = [9.000000e-01, 0.94999999999999996], weight_decay = 1.000000e-01, clip = 1.000000e+00>
   strategy.optimizer adamw <lr = warmup_cosine<peak = 3.0e-4, floor = 3.0e-5, warmup = 20, total = 300>, betas = [0.9, 0.95], weight_decay = 0.1, clip = 1.0>
 }

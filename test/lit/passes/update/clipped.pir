@@ -80,19 +80,19 @@ dag.graph @train_step of @loss on @cluster {
 // CHECK-NEXT:     %9 = dag.project %7 -> !dag.dist<tensor<f32>, @cluster on {pp = 1}>
 // CHECK-NEXT:     %tied.m = dag.state "tied.m" {init = 0.000000e+00} : !dag.dist<tensor<4x3xf32>, @cluster on @own>
 // CHECK-NEXT:     %tied.v = dag.state "tied.v" {init = 0.000000e+00} : !dag.dist<tensor<4x3xf32>, @cluster on @own>
-// CHECK-NEXT:     %tied.new:3 = dag.update adamw(%tied, %gt, %tied.m, %tied.v, %7) lr = 1.000000e-03 {beta1 = 9.000000e-01, beta2 = 9.500000e-01, eps = 1.000000e-08, weight_decay = 1.000000e-01} clipped -> (!dag.dist<tensor<4x3xf32>, @cluster on @own>, !dag.dist<tensor<4x3xf32>, @cluster on @own>, !dag.dist<tensor<4x3xf32>, @cluster on @own>)
+// CHECK-NEXT:     %tied.new:3 = dag.update adamw(%tied, %gt, %tied.m, %tied.v, %7) lr = 1.000000e-03 {beta1 = 9.000000e-01, beta2 = 0.94999999999999996, eps = 1.000000e-08, weight_decay = 1.000000e-01} clipped -> (!dag.dist<tensor<4x3xf32>, @cluster on @own>, !dag.dist<tensor<4x3xf32>, @cluster on @own>, !dag.dist<tensor<4x3xf32>, @cluster on @own>)
 // CHECK-NEXT:     dag.commit %tied, %tied.new#0 : !dag.dist<tensor<4x3xf32>, @cluster on @own>
 // CHECK-NEXT:     dag.commit %tied.m, %tied.new#1 : !dag.dist<tensor<4x3xf32>, @cluster on @own>
 // CHECK-NEXT:     dag.commit %tied.v, %tied.new#2 : !dag.dist<tensor<4x3xf32>, @cluster on @own>
 // CHECK-NEXT:     %b.m = dag.state "b.m" {init = 0.000000e+00} : !dag.dist<tensor<3xf32>, @cluster on {pp = 0}>
 // CHECK-NEXT:     %b.v = dag.state "b.v" {init = 0.000000e+00} : !dag.dist<tensor<3xf32>, @cluster on {pp = 0}>
-// CHECK-NEXT:     %b.new:3 = dag.update adamw(%b, %gb, %b.m, %b.v, %8) lr = 1.000000e-03 {beta1 = 9.000000e-01, beta2 = 9.500000e-01, eps = 1.000000e-08, weight_decay = 1.000000e-01} clipped -> (!dag.dist<tensor<3xf32>, @cluster on {pp = 0}>, !dag.dist<tensor<3xf32>, @cluster on {pp = 0}>, !dag.dist<tensor<3xf32>, @cluster on {pp = 0}>)
+// CHECK-NEXT:     %b.new:3 = dag.update adamw(%b, %gb, %b.m, %b.v, %8) lr = 1.000000e-03 {beta1 = 9.000000e-01, beta2 = 0.94999999999999996, eps = 1.000000e-08, weight_decay = 1.000000e-01} clipped -> (!dag.dist<tensor<3xf32>, @cluster on {pp = 0}>, !dag.dist<tensor<3xf32>, @cluster on {pp = 0}>, !dag.dist<tensor<3xf32>, @cluster on {pp = 0}>)
 // CHECK-NEXT:     dag.commit %b, %b.new#0 : !dag.dist<tensor<3xf32>, @cluster on {pp = 0}>
 // CHECK-NEXT:     dag.commit %b.m, %b.new#1 : !dag.dist<tensor<3xf32>, @cluster on {pp = 0}>
 // CHECK-NEXT:     dag.commit %b.v, %b.new#2 : !dag.dist<tensor<3xf32>, @cluster on {pp = 0}>
 // CHECK-NEXT:     %c.m = dag.state "c.m" {init = 0.000000e+00} : !dag.dist<tensor<4x4xf32>, @cluster on {pp = 1}>
 // CHECK-NEXT:     %c.v = dag.state "c.v" {init = 0.000000e+00} : !dag.dist<tensor<4x4xf32>, @cluster on {pp = 1}>
-// CHECK-NEXT:     %c.new:3 = dag.update adamw(%c, %gc, %c.m, %c.v, %9) lr = 1.000000e-03 {beta1 = 9.000000e-01, beta2 = 9.500000e-01, eps = 1.000000e-08, weight_decay = 1.000000e-01} clipped -> (!dag.dist<tensor<4x4xf32>, @cluster on {pp = 1}>, !dag.dist<tensor<4x4xf32>, @cluster on {pp = 1}>, !dag.dist<tensor<4x4xf32>, @cluster on {pp = 1}>)
+// CHECK-NEXT:     %c.new:3 = dag.update adamw(%c, %gc, %c.m, %c.v, %9) lr = 1.000000e-03 {beta1 = 9.000000e-01, beta2 = 0.94999999999999996, eps = 1.000000e-08, weight_decay = 1.000000e-01} clipped -> (!dag.dist<tensor<4x4xf32>, @cluster on {pp = 1}>, !dag.dist<tensor<4x4xf32>, @cluster on {pp = 1}>, !dag.dist<tensor<4x4xf32>, @cluster on {pp = 1}>)
 // CHECK-NEXT:     dag.commit %c, %c.new#0 : !dag.dist<tensor<4x4xf32>, @cluster on {pp = 1}>
 // CHECK-NEXT:     dag.commit %c.m, %c.new#1 : !dag.dist<tensor<4x4xf32>, @cluster on {pp = 1}>
 // CHECK-NEXT:     dag.commit %c.v, %c.new#2 : !dag.dist<tensor<4x4xf32>, @cluster on {pp = 1}>
