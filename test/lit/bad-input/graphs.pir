@@ -59,8 +59,8 @@ dag.graph @step of @loss on @c microbatches 2 {
   %n = dag.update sgd (%w, %g) lr = 0.1 : (!dag.dist<tensor<4xf32>, @c>, !dag.dist<tensor<4xf32>, @c, partial = {"dp"}>) -> !dag.dist<tensor<4xf32>, @c>
 }
 
-// CHECK: error: floating-point value is not valid for type (!dag.dist<tensor<4xf32>, @c>, !dag.dist<tensor<4xf32>, @c, partial = {"dp"}>) -> !dag.dist<tensor<4xf32>, @c>
-// CHECK-NEXT: --> {{.*}}graphs.pir:[[#@LINE-4]]:37
+// CHECK: error: expected an attribute, found ':'
+// CHECK-NEXT: --> {{.*}}graphs.pir:[[#@LINE-4]]:41
 // CHECK: help: the form is: dag.update sgd|adamw (%inputs...) lr = <lr> {<hyper>} [clipped] -> <types>
 
 // -----
