@@ -3,7 +3,6 @@
 //! Constants of two additions become one; extensions move outwards; negations of conditions vanish. Flags are kept only
 //! where they still hold: `(x + 100) + 100` without signed overflow says nothing of `x + 200` in eight bits.
 
-use piper_ir::interfaces::constant_of;
 use piper_ir::rewrite::{PatternSet, Rewriter};
 use piper_ir::{Attr, Module, Op, OpState, Type, Value};
 
@@ -30,8 +29,8 @@ fn ty(module: &Module, op: Op) -> Type {
     module.ty(module.result(op, 0))
 }
 
-fn splat(module: &Module, value: Value) -> Option<Int> {
-    int_splat(module.ctx(), constant_of(module, value)?)
+fn splat(r: &Rewriter<'_>, value: Value) -> Option<Int> {
+    int_splat(r.ctx(), r.known(value)?)
 }
 
 /// Replaces an operation by another with one result of type `ty`.
@@ -121,14 +120,18 @@ struct Chain {
 
 fn chain(r: &mut Rewriter<'_>, op: Op, chains: &[Chain]) -> bool {
     let (lhs, rhs) = operands(r.module(), op);
+    let known = (r.known(lhs), r.known(rhs));
+    if known == (None, None) {
+        return false;
+    }
     for chain in chains {
         let module = r.module();
-        let (outer, inner) = if chain.outer_left { (lhs, rhs) } else { (rhs, lhs) };
+        let (outer, inner) = if chain.outer_left { (known.0, rhs) } else { (known.1, lhs) };
+        let Some(c1) = outer else { continue };
         let Some(inner_op) = def(module, inner, chain.inner) else { continue };
-        let Some(c1) = constant_of(module, outer) else { continue };
         let (a, b) = operands(module, inner_op);
         let (constant, x) = if chain.inner_left { (a, b) } else { (b, a) };
-        let Some(c0) = constant_of(module, constant) else { continue };
+        let Some(c0) = r.known(constant) else { continue };
         let flags = overflow(module, op) & overflow(module, inner_op);
         let ty = ty(module, op);
         let (first, second) = if chain.outer_first { (c1, c0) } else { (c0, c1) };
@@ -262,7 +265,7 @@ pub(super) fn addi(set: &mut PatternSet) {
         for (negated, other) in [(b, a), (a, b)] {
             let Some(product) = def(module, negated, MulI::NAME) else { continue };
             let (x, factor) = operands(module, product);
-            if splat(module, factor).is_some_and(Int::is_all_ones) {
+            if splat(r, factor).is_some_and(Int::is_all_ones) {
                 let ty = ty(module, op);
                 return become_op(r, op, SubI::NAME, &[other, x], ty);
             }
@@ -322,7 +325,7 @@ pub(super) fn mulsi_extended(set: &mut PatternSet) {
         // The high half of x is its sign.
         let module = r.module();
         let (x, one) = operands(module, op);
-        if !splat(module, one).is_some_and(|int| int.width > 1 && int.is_one()) {
+        if !splat(r, one).is_some_and(|int| int.width > 1 && int.is_one()) {
             return false;
         }
         let (ty, loc) = (module.ty(x), module.op_loc(op));
@@ -380,7 +383,7 @@ pub(super) fn xori(set: &mut PatternSet) {
         let module = r.module();
         let (compared, one) = operands(module, op);
         let Some(compare) = def(module, compared, CmpI::NAME) else { return false };
-        if !splat(module, one).is_some_and(|int| int.width == 1 && int.is_one()) {
+        if !splat(r, one).is_some_and(|int| int.width == 1 && int.is_one()) {
             return false;
         }
         let number = module.slot(compare, 0).and_then(|number| number.as_int(module.ctx()));
@@ -466,7 +469,7 @@ pub(super) fn trunci(set: &mut PatternSet) {
         let (Some(from), Some(kept)) = (int_bits(ctx, module.ty(value)), int_bits(ctx, to)) else {
             return false;
         };
-        if !splat(module, by).is_some_and(|by| by.unsigned() == u128::from(from - kept)) {
+        if !splat(r, by).is_some_and(|by| by.unsigned() == u128::from(from - kept)) {
             return false;
         }
         let ty = module.ty(value);
@@ -556,10 +559,11 @@ pub(super) fn cmpi(set: &mut PatternSet) {
 }
 
 /// `p` of `p ^ true`.
-fn negated(module: &Module, value: Value) -> Option<Value> {
+fn negated(r: &Rewriter<'_>, value: Value) -> Option<Value> {
+    let module = r.module();
     let xor = def(module, value, XOrI::NAME)?;
     let (p, one) = operands(module, xor);
-    splat(module, one).is_some_and(|int| int.width == 1 && int.is_one()).then_some(p)
+    splat(r, one).is_some_and(|int| int.width == 1 && int.is_one()).then_some(p)
 }
 
 /// Replaces the operands of a choice.
@@ -585,7 +589,7 @@ pub(super) fn select(set: &mut PatternSet) {
     set.add_fn("arith-select-not", Select::NAME, |r, op| {
         let module = r.module();
         let [c, a, b] = [0, 1, 2].map(|i| module.operand(op, i));
-        let Some(p) = negated(module, c) else { return false };
+        let Some(p) = negated(r, c) else { return false };
         choose(r, op, [p, b, a])
     });
     set.add_fn("arith-select-bits", Select::NAME, select_bits);
@@ -596,7 +600,7 @@ fn select_bits(r: &mut Rewriter<'_>, op: Op) -> bool {
     let module = r.module();
     let [c, a, b] = [0, 1, 2].map(|i| module.operand(op, i));
     let (to, condition) = (ty(module, op), module.ty(c));
-    let (Some(a), Some(b)) = (splat(module, a), splat(module, b)) else { return false };
+    let (Some(a), Some(b)) = (splat(r, a), splat(r, b)) else { return false };
     if !super::types::same_shape(module.ctx(), condition, to) {
         return false;
     }

@@ -131,15 +131,16 @@ impl Module {
     /// Erases an operation with everything in its regions. Its results must have no uses outside it.
     pub fn erase(&mut self, op: Op) {
         self.detach(op);
+        if self.regions(op).is_empty() {
+            self.let_go_of_operands(op);
+            self.forget_results(op);
+            return;
+        }
         // An explicit stack: regions may be nested deeper than the call stack allows.
         let mut pending = vec![op];
         let mut erased = Vec::new();
         while let Some(op) = pending.pop() {
-            let data = &self.ops[op.index()];
-            for at in data.operands_start..data.operands_start + u32::from(data.operands_len) {
-                self.unlink(at as usize);
-            }
-            self.ops[op.index()].operands_len = 0;
+            self.let_go_of_operands(op);
             for i in 0..self.regions(op).len() {
                 let region = self.regions(op)[i];
                 let inner: Vec<Op> = self.blocks(region).flat_map(|b| self.ops(b)).collect();
@@ -148,14 +149,22 @@ impl Module {
             erased.push(op);
         }
         for op in erased {
-            for value in self.results(op) {
-                debug_assert!(
-                    !self.is_used(value),
-                    "erased {} has a used result",
-                    self.name_text(op)
-                );
-                self.forget_value_name(value);
-            }
+            self.forget_results(op);
+        }
+    }
+
+    fn let_go_of_operands(&mut self, op: Op) {
+        let data = &self.ops[op.index()];
+        for at in data.operands_start..data.operands_start + u32::from(data.operands_len) {
+            self.unlink(at as usize);
+        }
+        self.ops[op.index()].operands_len = 0;
+    }
+
+    fn forget_results(&mut self, op: Op) {
+        for value in self.results(op) {
+            debug_assert!(!self.is_used(value), "erased {} has a used result", self.name_text(op));
+            self.forget_value_name(value);
         }
     }
 

@@ -182,6 +182,9 @@ impl Driver<'_> {
     /// Works until the list is empty. False if the limit of rewrites was reached.
     fn drain(&mut self) -> bool {
         while let Some(op) = self.rewriter.worklist.pop() {
+            if self.rewriter.module.parent_block(op).is_none() {
+                continue;
+            }
             if self.options.limits.rewrites.is_some_and(|limit| self.outcome.rewrites >= limit) {
                 return false;
             }
@@ -244,6 +247,8 @@ impl Driver<'_> {
                 true
             }
             Folded::Result(result) => match self.value_of(op, result, 0) {
+                // An operation of a graph may be its own operand.
+                Some(value) if self.rewriter.module.defining_op(value) == Some(op) => false,
                 Some(value) => {
                     self.rewriter.replace(op, &[value]);
                     true
@@ -285,9 +290,10 @@ impl Driver<'_> {
         }
         // Inner ones first; one whose operation is gone meanwhile has nothing left that would be found.
         for region in regions.into_iter().rev() {
-            let alive = self.rewriter.module.region_op(region).is_some_and(|op| {
-                op == self.rewriter.root || self.rewriter.module.parent_block(op).is_some()
-            });
+            let module = &*self.rewriter.module;
+            let mut around =
+                std::iter::successors(module.region_op(region), |op| module.parent_op(*op));
+            let alive = around.any(|op| op == self.rewriter.root);
             if !alive {
                 continue;
             }

@@ -58,6 +58,13 @@ impl<'m> Rewriter<'m> {
         self.before = Some(op);
     }
 
+    /// The value of a constant of a dialect that can make constants; `None` for anything else. Faster than
+    /// [`constant_of`](crate::interfaces::constant_of).
+    pub fn known(&self, value: Value) -> Option<Attr> {
+        let op = self.module.defining_op(value)?;
+        self.patterns.facts(self.module, op).constant_value(self.module, op)
+    }
+
     /// The state of an operation of this name, with a location.
     pub fn state(&self, name: &str, loc: Loc) -> OpState {
         OpState::new(self.ctx().op_name(name), loc)
@@ -100,6 +107,10 @@ impl<'m> Rewriter<'m> {
     /// Replaces an operation by values, one for each result, and erases it.
     pub fn replace(&mut self, op: Op, values: &[Value]) {
         debug_assert_eq!(self.module.num_results(op), values.len(), "one value a result");
+        if values.iter().any(|value| self.module.defining_op(*value) == Some(op)) {
+            // An operation of a graph that is its own operand: there is nothing to put in its place.
+            return;
+        }
         for (old, &new) in self.module.results(op).zip(values) {
             self.wake_users(old);
             self.keep_name(old, new);
@@ -133,11 +144,9 @@ impl<'m> Rewriter<'m> {
         self.wake_definitions(op);
         if !self.module.regions(op).is_empty() {
             let inside: Vec<Op> = self.module.walk(op).skip(1).collect();
-            for inner in inside {
-                self.forget(inner);
-                // What only it used outside may be dead now.
-                self.wake_definitions(inner);
-            }
+            // What only they used outside may be dead now; what they used of each other goes with them.
+            inside.iter().for_each(|inner| self.wake_definitions(*inner));
+            inside.iter().for_each(|inner| self.forget(*inner));
         }
         self.forget(op);
         self.module.erase(op);
@@ -224,15 +233,11 @@ impl<'m> Rewriter<'m> {
 
     /// Erases blocks that nothing outside them branches to.
     pub fn erase_blocks(&mut self, blocks: &[Block]) {
-        for &block in blocks {
-            let inside: Vec<Op> = self.module.ops(block).collect();
-            for op in inside {
-                for inner in self.module.walk(op).collect::<Vec<_>>() {
-                    self.wake_definitions(inner);
-                    self.forget(inner);
-                }
-            }
-        }
+        let module = &*self.module;
+        let ops = blocks.iter().flat_map(|block| module.ops(*block));
+        let inside: Vec<Op> = ops.flat_map(|op| module.walk(op)).collect();
+        inside.iter().for_each(|op| self.wake_definitions(*op));
+        inside.iter().for_each(|op| self.forget(*op));
         self.module.erase_blocks(blocks);
         self.changed = true;
     }

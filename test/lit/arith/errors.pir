@@ -17,9 +17,9 @@ func.func @f(%a: i32) {
 // -----
 
 func.func @f(%b: f32) {
-  // expected-error-re@+1 {{operand 'lhs' of 'arith.addi' must be a signless integer or index.* but has type f32}}
-  // expected-error-re@+1 {{operand 'rhs' of 'arith.addi'}}
-  // expected-error-re@+1 {{result 'result' of 'arith.addi'}}
+  // expected-error@+3 {{operand 'lhs' of 'arith.addi' must be a signless integer or index, or a vector or tensor of them, but has type f32}}
+  // expected-error@+2 {{operand 'rhs' of 'arith.addi'}}
+  // expected-error@+1 {{result 'result' of 'arith.addi'}}
   %0 = "arith.addi"(%b, %b) : (f32, f32) -> f32
   func.return
 }

@@ -17,3 +17,20 @@ func.func @forms(%c: i1, %x: i32, %y: f32) {
 }
 
 // CHECK lines below are generated: cargo xtask bless
+// CHECK:      module {
+// CHECK-NEXT:   func.func @forms(%c: i1, %x: i32, %y: f32) {
+// CHECK-NEXT:     cf.cond_br %c weights([3, 4]), ^bb1(%x : i32), ^bb2
+// CHECK-NEXT:   ^bb1(%z: i32):
+// CHECK-NEXT:     cf.switch %z : i32, [
+// CHECK-NEXT:       default: ^bb2,
+// CHECK-NEXT:       42: ^bb3(%x, %y : i32, f32),
+// CHECK-NEXT:       -7: ^bb2
+// CHECK-NEXT:     ]
+// CHECK-NEXT:   ^bb2:
+// CHECK-NEXT:     cf.assert %c, "a message"
+// CHECK-NEXT:     cf.br ^bb3(%x, %y : i32, f32) {note = 1}
+// CHECK-NEXT:   ^bb3(%q: i32, %r: f32):
+// CHECK-NEXT:     func.return
+// CHECK-NEXT:   }
+// CHECK-NEXT: }
+// CHECK-NOT:  {{[^ ]}}

@@ -73,3 +73,41 @@ func.func @holds() {
 }
 
 // CHECK lines below are generated: cargo xtask bless
+// CHECK:      module {
+// CHECK-NEXT:   func.func @known(%x: i32) -> i32 {
+// CHECK-NEXT:     %0 = arith.addi %x, %x : i32
+// CHECK-NEXT:     func.return %0 : i32
+// CHECK-NEXT:   }
+// CHECK-NEXT:   func.func @through(%c: i1, %x: i32, %y: i32) -> i32 {
+// CHECK-NEXT:     %0 = arith.select %c, %x, %y : i32
+// CHECK-NEXT:     func.return %0 : i32
+// CHECK-NEXT:   }
+// CHECK-NEXT:   func.func @switch(%x: i32) -> i32 {
+// CHECK-NEXT:     %c2 = arith.constant 2 : i32
+// CHECK-NEXT:     func.return %c2 : i32
+// CHECK-NEXT:   }
+// CHECK-NEXT:   func.func @condition_is_known_where_it_led(%c: i1) {
+// CHECK-NEXT:     %0 = arith.constant true
+// CHECK-NEXT:     cf.cond_br %c, ^bb1, ^bb2
+// CHECK-NEXT:   ^bb1:
+// CHECK-NEXT:     "test.use"(%0) : (i1) -> ()
+// CHECK-NEXT:     cf.br ^bb2
+// CHECK-NEXT:   ^bb2:
+// CHECK-NEXT:     "test.use"(%c) : (i1) -> ()
+// CHECK-NEXT:     func.return
+// CHECK-NEXT:   }
+// CHECK-NEXT:   func.func @loop(%x: i32, %c: i1) -> i32 {
+// CHECK-NEXT:     cf.br ^bb1(%x : i32)
+// CHECK-NEXT:   ^bb1(%v: i32):
+// CHECK-NEXT:     %w = arith.muli %v, %v : i32
+// CHECK-NEXT:     cf.cond_br %c, ^bb1(%w : i32), ^bb2
+// CHECK-NEXT:   ^bb2:
+// CHECK-NEXT:     func.return %v : i32
+// CHECK-NEXT:   }
+// CHECK-NEXT:   func.func @holds() {
+// CHECK-NEXT:     %false = arith.constant false
+// CHECK-NEXT:     cf.assert %false, "does not"
+// CHECK-NEXT:     func.return
+// CHECK-NEXT:   }
+// CHECK-NEXT: }
+// CHECK-NOT:  {{[^ ]}}

@@ -38,3 +38,29 @@ func.func @floats(%x: f32) -> (f32, i8, i8, f64, bf16, bf16, f32, i32) {
 }
 
 // CHECK lines below are generated: cargo xtask bless
+// CHECK:      module {
+// CHECK-NEXT:   func.func @integers(%x: i8, %y: i64) -> (i64, i64, i8, i32, i32, index, i16) {
+// CHECK-NEXT:     %0 = arith.constant 44 : i16
+// CHECK-NEXT:     %c32 = arith.constant 32
+// CHECK-NEXT:     %1 = arith.extui %x : i8 to i64
+// CHECK-NEXT:     %2 = arith.extui %x : i8 to i64
+// CHECK-NEXT:     %3 = arith.extsi %x : i8 to i32
+// CHECK-NEXT:     %4 = arith.shrui %y, %c32 : i64
+// CHECK-NEXT:     %5 = arith.trunci %4 : i64 to i32
+// CHECK-NEXT:     %6 = arith.index_cast %x : i8 to index
+// CHECK-NEXT:     func.return %1, %2, %x, %3, %5, %6, %0 : i64, i64, i8, i32, i32, index, i16
+// CHECK-NEXT:   }
+// CHECK-NEXT:   func.func @floats(%x: f32) -> (f32, i8, i8, f64, bf16, bf16, f32, i32) {
+// CHECK-NEXT:     %0 = arith.constant 1056964608 : i32
+// CHECK-NEXT:     %1 = arith.constant 5.000000e-01 : bf16
+// CHECK-NEXT:     %2 = arith.constant 0.10000000149011612
+// CHECK-NEXT:     %b = arith.constant 3.000000e+02 : f32
+// CHECK-NEXT:     %tenth = arith.constant 1.000000e-01 : f32
+// CHECK-NEXT:     %3 = arith.constant 0x4B800000 : f32
+// CHECK-NEXT:     %4 = arith.constant -3 : i8
+// CHECK-NEXT:     %5 = arith.fptosi %b : f32 to i8
+// CHECK-NEXT:     %6 = arith.truncf %tenth : f32 to bf16
+// CHECK-NEXT:     func.return %3, %4, %5, %2, %6, %1, %x, %0 : f32, i8, i8, f64, bf16, bf16, f32, i32
+// CHECK-NEXT:   }
+// CHECK-NEXT: }
+// CHECK-NOT:  {{[^ ]}}

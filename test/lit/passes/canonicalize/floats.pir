@@ -42,3 +42,25 @@ func.func @signs(%x: f32, %y: f32) -> f32 {
 }
 
 // CHECK lines below are generated: cargo xtask bless
+// CHECK:      module {
+// CHECK-NEXT:   func.func @identities(%x: f32) -> (f32, f32, f32, f32, f32, f32, f32) {
+// CHECK-NEXT:     %p0 = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT:     %0 = arith.addf %x, %p0 : f32
+// CHECK-NEXT:     %1 = arith.mulf %x, %p0 : f32
+// CHECK-NEXT:     func.return %x, %0, %x, %x, %1, %p0, %x : f32, f32, f32, f32, f32, f32, f32
+// CHECK-NEXT:   }
+// CHECK-NEXT:   func.func @constants() -> (f32, f16, f64, f32, f32, f32) {
+// CHECK-NEXT:     %three = arith.constant 3.000000e+00 : f32
+// CHECK-NEXT:     %0 = arith.constant 1.000000e+00 : f32
+// CHECK-NEXT:     %1 = arith.constant 0x7C00 : f16
+// CHECK-NEXT:     %2 = arith.constant 1.500000e+00
+// CHECK-NEXT:     %3 = arith.constant 0x7FC00000 : f32
+// CHECK-NEXT:     %4 = arith.constant 9.000000e+00 : f32
+// CHECK-NEXT:     func.return %0, %1, %2, %3, %three, %4 : f32, f16, f64, f32, f32, f32
+// CHECK-NEXT:   }
+// CHECK-NEXT:   func.func @signs(%x: f32, %y: f32) -> f32 {
+// CHECK-NEXT:     %0 = arith.mulf %x, %y : f32
+// CHECK-NEXT:     func.return %0 : f32
+// CHECK-NEXT:   }
+// CHECK-NEXT: }
+// CHECK-NOT:  {{[^ ]}}

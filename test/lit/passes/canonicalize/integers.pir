@@ -71,3 +71,45 @@ func.func @extended(%x: i32) -> (i32, i1, i32, i32, i32) {
 }
 
 // CHECK lines below are generated: cargo xtask bless
+// CHECK:      module {
+// CHECK-NEXT:   func.func @identities(%x: i32, %y: i32) -> (i32, i32, i32, i32, i32, i32, i32, i32, i32, i32) {
+// CHECK-NEXT:     %c0 = arith.constant 0 : i32
+// CHECK-NEXT:     %0 = arith.constant -1 : i32
+// CHECK-NEXT:     func.return %x, %x, %c0, %c0, %x, %c0, %0, %x, %y, %c0 : i32, i32, i32, i32, i32, i32, i32, i32, i32, i32
+// CHECK-NEXT:   }
+// CHECK-NEXT:   func.func @wraps() -> (i8, i8, i8, i1, i8, i8) {
+// CHECK-NEXT:     %c100 = arith.constant 100 : i8
+// CHECK-NEXT:     %cm128 = arith.constant -128 : i8
+// CHECK-NEXT:     %cm1 = arith.constant -1 : i8
+// CHECK-NEXT:     %0 = arith.constant -56 : i8
+// CHECK-NEXT:     %1 = arith.constant 16 : i8
+// CHECK-NEXT:     %2 = arith.constant 2 : i8
+// CHECK-NEXT:     %3 = arith.constant false
+// CHECK-NEXT:     %4 = arith.divsi %cm128, %cm1 : i8
+// CHECK-NEXT:     %5 = arith.shrsi %cm128, %c100 : i8
+// CHECK-NEXT:     func.return %0, %1, %2, %3, %4, %5 : i8, i8, i8, i1, i8, i8
+// CHECK-NEXT:   }
+// CHECK-NEXT:   func.func @flags(%x: i8) -> (i8, i8, i8) {
+// CHECK-NEXT:     %0 = arith.constant 44 : i8
+// CHECK-NEXT:     %1 = arith.constant -56 : i8
+// CHECK-NEXT:     %2 = arith.constant 40 : i8
+// CHECK-NEXT:     %b = arith.addi %x, %2 overflow<nsw> : i8
+// CHECK-NEXT:     %d = arith.addi %x, %1 : i8
+// CHECK-NEXT:     %f = arith.subi %0, %x : i8
+// CHECK-NEXT:     func.return %b, %d, %f : i8, i8, i8
+// CHECK-NEXT:   }
+// CHECK-NEXT:   func.func @splats(%x: tensor<4xi32>) -> (tensor<4xi32>, tensor<2xi32>) {
+// CHECK-NEXT:     %0 = arith.constant dense<[3, -6]> : tensor<2xi32>
+// CHECK-NEXT:     func.return %x, %0 : tensor<4xi32>, tensor<2xi32>
+// CHECK-NEXT:   }
+// CHECK-NEXT:   func.func @extended(%x: i32) -> (i32, i1, i32, i32, i32) {
+// CHECK-NEXT:     %sum = arith.constant -2 : i32
+// CHECK-NEXT:     %overflow = arith.constant true
+// CHECK-NEXT:     %0 = arith.constant 0 : i32
+// CHECK-NEXT:     %1 = arith.cmpi slt, %x, %0 : i32
+// CHECK-NEXT:     %high = arith.extsi %1 : i1 to i32
+// CHECK-NEXT:     %2 = arith.muli %x, %x : i32
+// CHECK-NEXT:     func.return %sum, %overflow, %x, %high, %2 : i32, i1, i32, i32, i32
+// CHECK-NEXT:   }
+// CHECK-NEXT: }
+// CHECK-NOT:  {{[^ ]}}

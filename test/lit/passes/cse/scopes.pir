@@ -51,3 +51,42 @@ func.func @other(%x: i32) -> i32 {
 }
 
 // CHECK lines below are generated: cargo xtask bless
+// CHECK:      module {
+// CHECK-NEXT:   func.func @equal(%x: i32, %y: i32) -> (i32, i32, i32, i32, i32, i1, i1) {
+// CHECK-NEXT:     %0 = arith.addi %x, %y : i32
+// CHECK-NEXT:     %1 = arith.subi %x, %y : i32
+// CHECK-NEXT:     %2 = arith.subi %y, %x : i32
+// CHECK-NEXT:     %3 = arith.addi %x, %y overflow<nsw> : i32
+// CHECK-NEXT:     %4 = arith.cmpi slt, %x, %y : i32
+// CHECK-NEXT:     %5 = arith.cmpi sle, %x, %y : i32
+// CHECK-NEXT:     func.return %0, %0, %1, %2, %3, %4, %5 : i32, i32, i32, i32, i32, i1, i1
+// CHECK-NEXT:   }
+// CHECK-NEXT:   func.func @dominance(%c: i1, %x: i32) -> i32 {
+// CHECK-NEXT:     cf.cond_br %c, ^bb1, ^bb2
+// CHECK-NEXT:   ^bb1:
+// CHECK-NEXT:     %0 = arith.addi %x, %x : i32
+// CHECK-NEXT:     %1 = arith.muli %x, %x : i32
+// CHECK-NEXT:     %2 = arith.subi %0, %1 : i32
+// CHECK-NEXT:     cf.br ^bb3(%2 : i32)
+// CHECK-NEXT:   ^bb2:
+// CHECK-NEXT:     %3 = arith.muli %x, %x : i32
+// CHECK-NEXT:     cf.br ^bb3(%3 : i32)
+// CHECK-NEXT:   ^bb3(%z: i32):
+// CHECK-NEXT:     %4 = arith.addi %x, %x : i32
+// CHECK-NEXT:     %5 = arith.muli %x, %x : i32
+// CHECK-NEXT:     %6 = arith.addi %z, %4 : i32
+// CHECK-NEXT:     %7 = arith.addi %6, %5 : i32
+// CHECK-NEXT:     func.return %7 : i32
+// CHECK-NEXT:   }
+// CHECK-NEXT:   func.func @unknown(%x: i32) {
+// CHECK-NEXT:     %0 = arith.addi %x, %x : i32
+// CHECK-NEXT:     %a = "test.any"(%0) : (i32) -> i32
+// CHECK-NEXT:     %b = "test.any"(%0) : (i32) -> i32
+// CHECK-NEXT:     func.return
+// CHECK-NEXT:   }
+// CHECK-NEXT:   func.func @other(%x: i32) -> i32 {
+// CHECK-NEXT:     %0 = arith.constant 1 : i32
+// CHECK-NEXT:     func.return %0 : i32
+// CHECK-NEXT:   }
+// CHECK-NEXT: }
+// CHECK-NOT:  {{[^ ]}}

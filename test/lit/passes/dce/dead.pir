@@ -20,3 +20,17 @@ func.func @calls(%x: i32, %x2: i1) -> i32 {
 }
 
 // CHECK lines below are generated: cargo xtask bless
+// CHECK:      module {
+// CHECK-NEXT:   func.func @f(%x: i32, %c: i1) -> i32 {
+// CHECK-NEXT:     cf.br ^bb1(%x : i32)
+// CHECK-NEXT:   ^bb1(%v: i32):
+// CHECK-NEXT:     cf.cond_br %c, ^bb1(%v : i32), ^bb2
+// CHECK-NEXT:   ^bb2:
+// CHECK-NEXT:     func.return %v : i32
+// CHECK-NEXT:   }
+// CHECK-NEXT:   func.func @calls(%x: i32, %x2: i1) -> i32 {
+// CHECK-NEXT:     %0 = func.call @f(%x, %x2) : (i32, i1) -> i32
+// CHECK-NEXT:     func.return %x : i32
+// CHECK-NEXT:   }
+// CHECK-NEXT: }
+// CHECK-NOT:  {{[^ ]}}

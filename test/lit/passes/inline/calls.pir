@@ -41,3 +41,30 @@ func.func @main(%x: i32) -> (i32, i32, i32) {
 }
 
 // CHECK lines below are generated: cargo xtask bless
+// CHECK:      module {
+// CHECK-NEXT:   func.func private @even(%x: i32) -> i32 {
+// CHECK-NEXT:     %0 = func.call @odd(%x) : (i32) -> i32
+// CHECK-NEXT:     func.return %0 : i32
+// CHECK-NEXT:   }
+// CHECK-NEXT:   func.func private @odd(%x: i32) -> i32 {
+// CHECK-NEXT:     %0 = func.call @even(%x) : (i32) -> i32
+// CHECK-NEXT:     func.return %0 : i32
+// CHECK-NEXT:   }
+// CHECK-NEXT:   func.func private @declared(i32) -> i32
+// CHECK-NEXT:   func.func @main(%x: i32) -> (i32, i32, i32) {
+// CHECK-NEXT:     %c0 = arith.constant 0 : i32
+// CHECK-NEXT:     %0 = arith.addi %x, %x : i32
+// CHECK-NEXT:     %1 = arith.addi %0, %0 : i32
+// CHECK-NEXT:     %negative = arith.cmpi slt, %1, %c0 : i32
+// CHECK-NEXT:     cf.cond_br %negative, ^bb1, ^bb2(%1 : i32)
+// CHECK-NEXT:   ^bb1:
+// CHECK-NEXT:     %2 = arith.subi %c0, %1 : i32
+// CHECK-NEXT:     cf.br ^bb2(%2 : i32)
+// CHECK-NEXT:   ^bb2(%arg0: i32):
+// CHECK-NEXT:     %3 = arith.muli %arg0, %arg0 : i32
+// CHECK-NEXT:     %4 = func.call @even(%3) : (i32) -> i32
+// CHECK-NEXT:     %5 = func.call @declared(%4) : (i32) -> i32
+// CHECK-NEXT:     func.return %3, %4, %5 : i32, i32, i32
+// CHECK-NEXT:   }
+// CHECK-NEXT: }
+// CHECK-NOT:  {{[^ ]}}

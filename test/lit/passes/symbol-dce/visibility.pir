@@ -33,3 +33,21 @@ module @inner {
 }
 
 // CHECK lines below are generated: cargo xtask bless
+// CHECK:      module {
+// CHECK-NEXT:   func.func private @used() {
+// CHECK-NEXT:     func.call @used_deeper() : () -> ()
+// CHECK-NEXT:     func.return
+// CHECK-NEXT:   }
+// CHECK-NEXT:   func.func private @used_deeper()
+// CHECK-NEXT:   func.func @public() attributes {names = [{key = @in_attribute}]} {
+// CHECK-NEXT:     func.call @used() : () -> ()
+// CHECK-NEXT:     func.return
+// CHECK-NEXT:   }
+// CHECK-NEXT:   func.func private @in_attribute()
+// CHECK-NEXT:   module @inner {
+// CHECK-NEXT:     func.func @main() {
+// CHECK-NEXT:       func.return
+// CHECK-NEXT:     }
+// CHECK-NEXT:   }
+// CHECK-NEXT: }
+// CHECK-NOT:  {{[^ ]}}
