@@ -259,7 +259,7 @@ fn simplify_mod(lhs: &AffineExpr, rhs: &AffineExpr) -> Option<AffineExpr> {
     if let Constant(value) = lhs {
         return Some(Constant(value.rem_euclid(by)));
     }
-    let divides = |e: &AffineExpr| e.known_divisor() % by.unsigned_abs() == 0;
+    let divides = |e: &AffineExpr| e.known_divisor().is_multiple_of(by.unsigned_abs());
     let rest = |e: &AffineExpr| Some(AffineExpr::binary(Mod, e.clone(), Constant(by)));
     if divides(lhs) {
         return Some(Constant(0));

@@ -341,9 +341,9 @@ fn reads_back(kind: FloatKind, text: &str, pattern: u128) -> bool {
 fn few_digits(kind: FloatKind, pattern: u128) -> Option<String> {
     let value = kind.value_of(pattern);
     let scaled = value * 64.0;
-    if !(value.abs() < 100.0 && scaled.fract() == 0.0)
-        && !(value.abs() < 1e6 && value.fract() == 0.0)
-    {
+    let is_short = (value.abs() < 100.0 && scaled.fract() == 0.0)
+        || (value.abs() < 1e6 && value.fract() == 0.0);
+    if !is_short {
         return None;
     }
     if kind.pattern_of(value) != pattern {
@@ -369,7 +369,7 @@ fn decimal(significand: u128, exponent: i32, wanted: usize) -> (String, i32) {
         number *= BigUint::from(5u32).pow(exponent.unsigned_abs());
     }
     // 196/59 is a little more than log2 10.
-    let needed = (wanted as u64 * 196 + 58) / 59;
+    let needed = (wanted as u64 * 196).div_ceil(59);
     let removable = number.bits().saturating_sub(needed) * 59 / 196;
     if removable > 0 {
         number /= BigUint::from(10u32).pow(removable as u32);

@@ -12,8 +12,11 @@ pub struct Resources {
     /// Blobs that attributes refer to by key: `dialect_resources: { builtin: { key: "0x..." } }`.
     pub blobs: Vec<(Box<str>, ResourceBlob)>,
     /// What tools left, by tool and key, in the order of the text.
-    pub external: Vec<(Box<str>, Vec<(Box<str>, Resource)>)>,
+    pub external: Vec<(Box<str>, Entries)>,
 }
+
+/// Values by key, in the order of the text.
+pub type Entries = Vec<(Box<str>, Resource)>;
 
 /// Bytes with the alignment they want in memory.
 #[derive(Clone, PartialEq, Eq, Debug)]

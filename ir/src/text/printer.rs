@@ -314,7 +314,7 @@ impl<'m> Printer<'m> {
         let mut entries = std::mem::take(&mut self.entries);
         entries.extend(module.discardable(op));
         if properties.is_some() {
-            entries.retain(|(_, attr)| Some(*attr) != properties);
+            entries.retain(|(name, _)| name.text(self.ctx) != crate::module::PROPERTIES);
         }
         if !entries.is_empty() {
             self.sort(&mut entries);
