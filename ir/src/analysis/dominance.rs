@@ -5,10 +5,9 @@
 //! two comparisons (a block's descendants in the tree have the numbers from its own up to its last). What follows in one
 //! block, or in the only block of a region, needs no tree. Counterpart: MLIR's `DominanceInfo`.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::pass::Analysis;
-use crate::verify::immediate_dominators;
 use crate::{Block, Module, Op, Region, Trait, Value, ValueDefinition};
 
 /// The dominator trees of the regions inside an operation.
@@ -35,7 +34,8 @@ impl Analysis for Dominance {
 }
 
 impl Dominance {
-    fn add(&mut self, module: &Module, region: Region) {
+    /// Adds a region of several blocks.
+    pub(crate) fn add(&mut self, module: &Module, region: Region) {
         let parents = immediate_dominators(module, region);
         let mut children: FxHashMap<Block, Vec<Block>> = FxHashMap::default();
         for block in module.blocks(region) {
@@ -142,6 +142,70 @@ fn comes_before(module: &Module, a: Op, b: Op) -> bool {
             }
         }
     }
+}
+
+/// Immediate dominators of the reachable blocks but the entry, after Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm".
+pub fn immediate_dominators(module: &Module, region: Region) -> FxHashMap<Block, Block> {
+    let Some(entry) = module.first_block(region) else { return FxHashMap::default() };
+    let successors =
+        |b: Block| module.last_op(b).map_or(Vec::new(), |op| module.successors(op).to_vec());
+    let (mut order, mut seen, mut stack) = (Vec::new(), FxHashSet::default(), vec![(entry, 0)]);
+    seen.insert(entry);
+    while let Some((block, next)) = stack.pop() {
+        match successors(block).get(next) {
+            Some(&s) => {
+                stack.push((block, next + 1));
+                if seen.insert(s) {
+                    stack.push((s, 0));
+                }
+            }
+            None => order.push(block),
+        }
+    }
+    order.reverse();
+    let number: FxHashMap<Block, usize> = order.iter().enumerate().map(|(i, b)| (*b, i)).collect();
+    let mut predecessors: FxHashMap<Block, Vec<Block>> = FxHashMap::default();
+    for &b in &order {
+        for s in successors(b) {
+            predecessors.entry(s).or_default().push(b);
+        }
+    }
+    let mut idom: Vec<Option<usize>> = vec![None; order.len()];
+    idom[0] = Some(0);
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for (i, b) in order.iter().enumerate().skip(1) {
+            let mut new = None;
+            for p in predecessors.get(b).into_iter().flatten() {
+                let Some(&p) = number.get(p) else { continue };
+                if idom[p].is_none() {
+                    continue;
+                }
+                new = Some(match new {
+                    None => p,
+                    Some(other) => intersect(&idom, p, other),
+                });
+            }
+            if idom[i] != new {
+                idom[i] = new;
+                changed = true;
+            }
+        }
+    }
+    (1..order.len()).filter_map(|i| Some((order[i], order[idom[i]?]))).collect()
+}
+
+fn intersect(idom: &[Option<usize>], mut a: usize, mut b: usize) -> usize {
+    while a != b {
+        while a > b {
+            a = idom[a].unwrap_or(0);
+        }
+        while b > a {
+            b = idom[b].unwrap_or(0);
+        }
+    }
+    a
 }
 
 #[cfg(test)]

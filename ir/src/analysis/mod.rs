@@ -2,7 +2,7 @@
 
 mod dominance;
 
-pub use dominance::Dominance;
+pub use dominance::{Dominance, immediate_dominators};
 
 use crate::pass::Analysis;
 use crate::verify::SymbolTable;

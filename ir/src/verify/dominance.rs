@@ -2,10 +2,11 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
+use crate::analysis::Dominance;
 use crate::diag::Reporter;
-use crate::{Block, Module, Op, Region, Trait, Value, ValueDefinition};
+use crate::{Module, Op, Region, Trait, Value, ValueDefinition};
 
 /// Which operations a check has come past. Operations are visited in textual order, so that in one block "visited" is
 /// "stands before". One table serves several threads, which visit different operations.
@@ -25,45 +26,16 @@ impl Visited {
     }
 }
 
-/// Which blocks of a region come before which on every path from its entry.
-#[derive(Debug)]
-pub struct Dominators {
-    entry: Option<Block>,
-    /// The immediate dominator of each reachable block but the entry.
-    parents: FxHashMap<Block, Block>,
-}
-
-impl Dominators {
-    /// Whether every path from the entry to `block` leads through `dominator`. A block that no path leads to is dominated
-    /// by all.
-    pub fn dominates(&self, dominator: Block, block: Block) -> bool {
-        let mut at = block;
-        loop {
-            if at == dominator {
-                return true;
-            }
-            match self.parents.get(&at) {
-                Some(&parent) => at = parent,
-                None => return at == block && self.entry != Some(block),
-            }
-        }
-    }
-
-    /// The immediate dominator of a block; none for the entry and for blocks that no path leads to.
-    pub fn parent(&self, block: Block) -> Option<Block> {
-        self.parents.get(&block).copied()
-    }
-
-    /// Computes them for a region.
-    pub fn new(module: &Module, region: Region) -> Self {
-        let entry = module.first_block(region);
-        Self { entry, parents: immediate_dominators(module, region) }
-    }
+/// The dominator trees of the regions that were asked about.
+#[derive(Default)]
+struct Trees {
+    known: FxHashSet<Region>,
+    dominance: Dominance,
 }
 
 /// Reports every use under `root` of a value that does not dominate it.
 pub(super) fn check(module: &Module, root: Op, visited: &Visited, reporter: &mut Reporter<'_>) {
-    let mut trees: FxHashMap<Region, Dominators> = FxHashMap::default();
+    let mut trees = Trees::default();
     for op in module.walk(root) {
         for (index, value) in module.operands(op).enumerate() {
             match placement(module, value, op, visited, &mut trees) {
@@ -116,7 +88,7 @@ fn placement(
     value: Value,
     user: Op,
     visited: &Visited,
-    trees: &mut FxHashMap<Region, Dominators>,
+    trees: &mut Trees,
 ) -> Placement {
     let (def, block) = match module.definition(value) {
         ValueDefinition::Result { op, .. } => (Some(op), module.parent_block(op)),
@@ -158,74 +130,12 @@ fn placement(
             // Its own result is not yet there for what is inside an operation.
             Some(def) if at_block == block => def != at && visited.has(def),
             None if at_block == block => true,
-            _ => trees
-                .entry(region)
-                .or_insert_with(|| Dominators::new(module, region))
-                .dominates(block, at_block),
+            _ => {
+                if trees.known.insert(region) {
+                    trees.dominance.add(module, region);
+                }
+                trees.dominance.block_dominates(module, block, at_block)
+            }
         };
     if good { Placement::Good } else { Placement::Late }
-}
-
-/// Immediate dominators of the reachable blocks but the entry, after Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm".
-pub fn immediate_dominators(module: &Module, region: Region) -> FxHashMap<Block, Block> {
-    let Some(entry) = module.first_block(region) else { return FxHashMap::default() };
-    let successors =
-        |b: Block| module.last_op(b).map_or(Vec::new(), |op| module.successors(op).to_vec());
-    let (mut order, mut seen, mut stack) = (Vec::new(), FxHashSet::default(), vec![(entry, 0)]);
-    seen.insert(entry);
-    while let Some((block, next)) = stack.pop() {
-        match successors(block).get(next) {
-            Some(&s) => {
-                stack.push((block, next + 1));
-                if seen.insert(s) {
-                    stack.push((s, 0));
-                }
-            }
-            None => order.push(block),
-        }
-    }
-    order.reverse();
-    let number: FxHashMap<Block, usize> = order.iter().enumerate().map(|(i, b)| (*b, i)).collect();
-    let mut predecessors: FxHashMap<Block, Vec<Block>> = FxHashMap::default();
-    for &b in &order {
-        for s in successors(b) {
-            predecessors.entry(s).or_default().push(b);
-        }
-    }
-    let mut idom: Vec<Option<usize>> = vec![None; order.len()];
-    idom[0] = Some(0);
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for (i, b) in order.iter().enumerate().skip(1) {
-            let mut new = None;
-            for p in predecessors.get(b).into_iter().flatten() {
-                let Some(&p) = number.get(p) else { continue };
-                if idom[p].is_none() {
-                    continue;
-                }
-                new = Some(match new {
-                    None => p,
-                    Some(other) => intersect(&idom, p, other),
-                });
-            }
-            if idom[i] != new {
-                idom[i] = new;
-                changed = true;
-            }
-        }
-    }
-    (1..order.len()).filter_map(|i| Some((order[i], order[idom[i]?]))).collect()
-}
-
-fn intersect(idom: &[Option<usize>], mut a: usize, mut b: usize) -> usize {
-    while a != b {
-        while a > b {
-            a = idom[a].unwrap_or(0);
-        }
-        while b > a {
-            b = idom[b].unwrap_or(0);
-        }
-    }
-    a
 }

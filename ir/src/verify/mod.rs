@@ -13,7 +13,6 @@ use crate::{
 mod dominance;
 mod symbols;
 
-pub use dominance::{Dominators, immediate_dominators};
 use dominance::Visited;
 pub use symbols::SymbolTable;
 
