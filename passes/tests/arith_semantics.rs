@@ -176,7 +176,7 @@ fn value_of(module: &Module, op: Op, name: &str, operands: &[Number]) -> Number 
             let exact = |x: i128, y: i128| match name {
                 "addi" => Some(x + y),
                 "subi" => Some(x - y),
-                "muli" => Some(x * y),
+                "muli" => Some(x.saturating_mul(y)),
                 _ => None,
             };
             let half = 1i128 << (w - 1);

@@ -5,6 +5,7 @@
 
 mod cast;
 mod cast_folds;
+mod chains;
 mod compare;
 mod compare_folds;
 mod constant;
