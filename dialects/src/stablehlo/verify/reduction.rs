@@ -95,10 +95,10 @@ pub(in crate::stablehlo) fn reduce(module: &Module, op: Op, reporter: &mut Repor
         .filter(|dim| !dims.contains(&(*dim as i64)))
         .map(|dim| shape[dim])
         .collect();
-    for index in 0..elements.len() {
+    for (index, (_, element)) in elements.iter().enumerate() {
         let found = module.ty(module.result(op, index));
         if found.as_tensor(module.ctx()).is_none_or(|(found, _)| !fits(found, &kept)) {
-            let wanted = module.ctx().tensor(&kept, elements[index].1);
+            let wanted = module.ctx().tensor(&kept, *element);
             let (found, wanted) = (check.text(found), check.text(wanted));
             check.error(format!(
                 "result {index} has type {found}, but the operands make it {wanted}"
