@@ -215,9 +215,9 @@ fn blocks_that_nobody_reaches_and_values_that_feed_only_themselves_go() {
   "t.func"() ({
     %0 = "t.const"() <{value = 2}> : () -> i64
     "t.br"(%0)[^bb1] : (i64) -> ()
-  ^bb1(%1: i64):
-    "t.use"(%1) : (i64) -> ()
-    "t.br"(%1)[^bb1] : (i64) -> ()
+  ^bb1(%arg0: i64):
+    "t.use"(%arg0) : (i64) -> ()
+    "t.br"(%arg0)[^bb1] : (i64) -> ()
   }) : () -> ()
 }) : () -> ()
 "#;
