@@ -222,9 +222,13 @@ impl<'b, 'm> OpBuilder<'b, 'm> {
                         }
                     }
                 }
-                // Faults of operands are the reason, and reported.
-                Some(Err(reason)) if self.faults.is_empty() => self.faults.push(reason),
-                Some(Err(_)) => return,
+                // Faults of operands are the reason, if there are any, and reported.
+                Some(Err(reason)) => {
+                    if self.faults.is_empty() {
+                        self.faults.push(reason);
+                    }
+                    return;
+                }
                 _ => {}
             }
         }
