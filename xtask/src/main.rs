@@ -3,6 +3,7 @@
 //! Each subcommand says what it does as it goes, installs what it needs where it knows how, and ends with a verdict.
 #![forbid(unsafe_code)]
 
+mod bench;
 mod conformance;
 mod project;
 mod setup;
@@ -42,10 +43,13 @@ enum Task {
     },
     /// Write the reference of dialects and passes (docs/dialects, docs/passes.md) from their definitions
     Docs,
-    /// Run the benchmarks
+    /// Run the benchmarks; with 'core', measure the IR core beside mlir-opt
+    #[command(args_conflicts_with_subcommands = true)]
     Bench {
         /// Only benchmarks whose name contains this
         filter: Option<String>,
+        #[command(subcommand)]
+        task: Option<BenchTask>,
     },
     /// Compare with mlir-opt on MLIR's own parser tests
     Conformance {
@@ -65,13 +69,20 @@ enum Task {
     Lint,
 }
 
+#[derive(Subcommand)]
+enum BenchTask {
+    /// Large files beside mlir-opt, memory and times of an operation, compile times of strategies
+    Core(bench::CoreOptions),
+}
+
 fn main() -> ExitCode {
     let outcome = match Cli::parse().task {
         Task::Demo { args } => demo(&args),
         Task::Test => test(),
         Task::Bless { filter } => bless(filter.as_deref()),
         Task::Docs => docs(),
-        Task::Bench { filter } => bench(filter.as_deref()),
+        Task::Bench { task: Some(BenchTask::Core(options)), .. } => bench::core(&options),
+        Task::Bench { filter, task: None } => bench::all(filter.as_deref()),
         Task::Conformance { folder, ours, table, filter } => {
             conformance(&folder, ours, table.as_deref(), filter.as_deref())
         }
@@ -171,24 +182,4 @@ fn bless(filter: Option<&str>) -> Result<bool> {
 fn docs() -> Result<bool> {
     let project = Project::load()?;
     Ok(project.cargo(&["run", "--quiet", "-p", "piper-doc"]).status()?.success())
-}
-
-fn bench(filter: Option<&str>) -> Result<bool> {
-    let project = Project::load()?;
-    let benches = project.targets("bench", |_| true);
-    if benches.is_empty() {
-        println!("The workspace has no benchmarks yet.");
-        return Ok(true);
-    }
-    println!("Benchmarks:");
-    for (package, name) in &benches {
-        println!("  {package}: {name}");
-    }
-    let features = project.features_of(None, setup::llvm().is_some());
-    let mut command = project.cargo(&["bench", "--workspace", "--benches"]);
-    command.args(features);
-    if let Some(filter) = filter {
-        command.args(["--", filter]);
-    }
-    Ok(command.status()?.success())
 }

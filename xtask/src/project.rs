@@ -43,7 +43,14 @@ impl Project {
     /// When it does not build, or cargo does not say where it is.
     pub(crate) fn built_program(&self, name: &str) -> Result<PathBuf> {
         let output = self
-            .cargo(&["build", "--release", "-p", name, "--message-format", "json-render-diagnostics"])
+            .cargo(&[
+                "build",
+                "--release",
+                "-p",
+                name,
+                "--message-format",
+                "json-render-diagnostics",
+            ])
             .stderr(std::process::Stdio::inherit())
             .output()?;
         ensure!(output.status.success(), "{name} does not build");
@@ -54,6 +61,17 @@ impl Project {
             .filter(|message| message["target"]["name"] == name)
             .find_map(|message| message["executable"].as_str().map(PathBuf::from))
             .with_context(|| format!("cargo does not say where {name} is"))
+    }
+
+    /// A folder of the workspace, made if it is not there.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub(crate) fn folder(&self, name: &str) -> Result<PathBuf> {
+        let path = self.root.join(name);
+        std::fs::create_dir_all(&path)
+            .with_context(|| format!("cannot make {}", path.display()))?;
+        Ok(std::fs::canonicalize(path)?)
     }
 
     /// A cargo command in the workspace root. It reads nothing from the terminal.

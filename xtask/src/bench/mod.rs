@@ -1,0 +1,35 @@
+//! `cargo xtask bench`: all benchmarks of the workspace, or with `core` the figures of the IR core beside `mlir-opt`'s.
+
+mod comparison;
+mod core;
+mod inputs;
+mod machine;
+mod process;
+mod table;
+
+use anyhow::Result;
+
+pub(crate) use core::{CoreOptions, core};
+
+use crate::project::Project;
+use crate::setup;
+
+/// Runs the benchmarks that crates have, those whose name contains `filter`.
+///
+/// # Errors
+/// When cargo cannot be started.
+pub(crate) fn all(filter: Option<&str>) -> Result<bool> {
+    let project = Project::load()?;
+    let benches = project.targets("bench", |_| true);
+    println!("Benchmarks:");
+    for (package, name) in &benches {
+        println!("  {package}: {name}");
+    }
+    let features = project.features_of(None, setup::llvm().is_some());
+    let mut command = project.cargo(&["bench", "--workspace", "--benches"]);
+    command.args(features);
+    if let Some(filter) = filter {
+        command.args(["--", filter]);
+    }
+    Ok(command.status()?.success())
+}
