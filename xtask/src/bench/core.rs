@@ -130,7 +130,7 @@ fn text(
             continue;
         }
         let size = fs::metadata(&case.input)?.len() as f64 / 1e6;
-        println!("## {}: {ops} operations, {size:.0} MB, {runs} turns\n", case.title);
+        println!("## {}: {ops} operations, {size:.0} MB, turns: {runs}\n", case.title);
         let (mine, other) = case.lines(&tools, folder)?;
         let rounds = case.rounds(&tools, runs)?;
         let goals = if case.figures.contains(&Figure::Parse) { TEXT_GOALS } else { &[] };
