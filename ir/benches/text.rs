@@ -1,6 +1,9 @@
 //! Parsing, verifying and printing 10,000 operations, with confidence intervals: `cargo bench -p piper-ir --bench text`.
 //! For a million operations beside `mlir-opt` see `cargo xtask bench core`.
 
+// What criterion's macro makes has no documentation.
+#![allow(missing_docs)]
+
 use std::sync::Arc;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};

@@ -22,7 +22,10 @@ pub(crate) struct Verdicts {
 /// Least, middle and greatest.
 pub(crate) fn spread(mut numbers: Vec<f64>) -> Option<[f64; 3]> {
     numbers.sort_by(f64::total_cmp);
-    Some([*numbers.first()?, numbers[numbers.len() / 2], *numbers.last()?])
+    let (least, most) = (*numbers.first()?, *numbers.last()?);
+    // Of an even count the mean of the two in the middle, which favours nobody.
+    let (low, high) = (numbers[(numbers.len() - 1) / 2], numbers[numbers.len() / 2]);
+    Some([least, low.midpoint(high), most])
 }
 
 /// The table of a case: medians of both sides, and the ratio of the two runs of a turn, its median and its spread.
@@ -83,6 +86,7 @@ mod tests {
     #[test]
     fn a_spread_has_its_middle() {
         assert_eq!(spread(vec![3.0, 1.0, 2.0]), Some([1.0, 2.0, 3.0]));
+        assert_eq!(spread(vec![3.0, 1.0]), Some([1.0, 2.0, 3.0]));
         assert_eq!(spread(vec![4.0]), Some([4.0; 3]));
         assert_eq!(spread(Vec::new()), None);
     }
