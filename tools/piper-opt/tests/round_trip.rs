@@ -11,7 +11,7 @@ const DIFFERENT: &[(&str, &str)] = &[
         "examples/gpt.pir",
         "func.call inside strategy.annotate: MLIR does not look symbols up through an unregistered operation",
     ),
-    ("test/lit/ir/attributes.pir", "dense elements are spelled anew, 1.0 as 1.000000e+00"),
+    ("test/lit/ir/resources.pir", "MLIR forgets the alignment of a resource without bytes"),
 ];
 
 fn root() -> PathBuf {
@@ -106,8 +106,9 @@ fn what_is_printed_is_read_back() {
             Err(_) => {}
             Ok(answer) => {
                 compared += 1;
+                // In the custom form, which leaves out attributes with their default value: MLIR writes these in.
                 let same = answer.as_ref().is_ok_and(|text| {
-                    piper(text, true).is_some_and(|ours| nameless(&ours) == nameless(&generic))
+                    piper(text, false).is_some_and(|ours| nameless(&ours) == nameless(&printed))
                 });
                 let excused = DIFFERENT.iter().any(|(file, _)| *file == name);
                 if same == excused {

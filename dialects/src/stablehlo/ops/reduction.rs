@@ -14,7 +14,7 @@ piper_ir::dialect_ops! {
     ///
     /// ```mlir
     /// %s = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<4x8xf32>, tensor<f32>) -> tensor<4xf32>
-    /// %p:2 = stablehlo.reduce(%x init: %zero), (%n init: %c) across dimensions = [1] : (tensor<4x8xf32>, tensor<4x8xi32>, tensor<f32>, tensor<i32>) -> (tensor<4xf32>, tensor<4xi32>)
+    /// %pair:2 = stablehlo.reduce(%x init: %zero), (%n init: %c) across dimensions = [1] : (tensor<4x8xf32>, tensor<4x8xi32>, tensor<f32>, tensor<i32>) -> (tensor<4xf32>, tensor<4xi32>)
     ///  reducer(%a: tensor<f32>, %b: tensor<f32>) (%i: tensor<i32>, %j: tensor<i32>)  {
     ///   %go = stablehlo.compare GT, %a, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
     ///   %v = stablehlo.select %go, %a, %b : tensor<i1>, tensor<f32>
