@@ -17,9 +17,9 @@
 mod equivalence;
 mod scope;
 
+use piper_ir::analysis::immediate_dominators;
 use piper_ir::interfaces::{EffectKind, effects, is_trivially_dead, only_reads};
 use piper_ir::pass::PassInfo;
-use piper_ir::analysis::immediate_dominators;
 use piper_ir::{Block, Module, Op, Region, Trait};
 use rustc_hash::{FxHashMap, FxHashSet};
 

@@ -269,7 +269,7 @@ pub(super) fn trunci(set: &mut PatternSet) {
         let (Some(from), Some(kept)) = (int_bits(ctx, module.ty(value)), int_bits(ctx, to)) else {
             return false;
         };
-        if !splat(r, by).is_some_and(|by| by.unsigned() == u128::from(from - kept)) {
+        if splat(r, by).is_none_or(|by| by.unsigned() != u128::from(from - kept)) {
             return false;
         }
         let ty = module.ty(value);

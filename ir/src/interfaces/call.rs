@@ -68,11 +68,14 @@ impl Callable {
     }
 }
 
+/// Makes a branch that passes values to a block.
+pub type MakeBranch = fn(&Context, Block, &[Value], Loc) -> OpState;
+
 /// The answer of a terminator whose operands are the results of the callable around it.
 #[derive(Clone, Copy, Debug)]
 pub struct ReturnLike {
     /// The branch that it becomes where a body of several blocks is inlined: it passes these values to this block.
-    pub branch: Option<fn(&Context, Block, &[Value], Loc) -> OpState>,
+    pub branch: Option<MakeBranch>,
 }
 
 impl ReturnLike {

@@ -17,7 +17,7 @@ pub mod infer_types;
 pub mod shardable;
 
 pub use branch::{Branch, replace_segment};
-pub use call::{Call, Callable, ReturnLike};
+pub use call::{Call, Callable, MakeBranch, ReturnLike};
 pub use cost::{Cost, CostModel};
 pub use differentiable::{Backward, Differentiable, Trainable};
 pub(crate) use effects::would_be_dead;

@@ -114,7 +114,7 @@ impl<'m> Liveness<'m> {
 /// Erases what a region computes for nobody, values that only keep each other alive around a loop included, and the
 /// arguments of blocks that nobody reads. Returns how many operations went; `None` if nothing changed.
 pub fn erase_dead_in_region(module: &mut Module, region: Region) -> Option<usize> {
-    let Some(entry) = module.first_block(region) else { return None };
+    let entry = module.first_block(region)?;
     let (doomed, dead_args) = {
         let live = Liveness::of(module, region);
         let ops = module.blocks(region).flat_map(|block| module.ops(block));

@@ -10,15 +10,15 @@ mod lexer;
 mod metadata;
 mod numbers;
 mod parse_affine;
+mod parse_attrs;
 mod parse_dense;
 mod parse_locs;
-mod parse_attrs;
 mod parse_ops;
 mod parse_types;
 mod parser;
 mod print_affine;
-mod print_dense;
 mod print_attrs;
+mod print_dense;
 mod print_parallel;
 mod printer;
 mod seen;
@@ -29,8 +29,8 @@ pub use format::{
     DirectiveDef, DirectiveReader, DirectiveWriter, Format, ParseDirective, PrintDirective,
 };
 pub use lexer::{LexError, Token, TokenKind};
-pub use parse_ops::{EntryArg, parse_module, parse_without_module};
 pub use parse_locs::ArgLoc;
+pub use parse_ops::{EntryArg, parse_module, parse_without_module};
 pub use parser::{Failed, ParseResult, Parser};
 pub use print_attrs::{print_attr, print_loc, print_type};
 pub use printer::{PrintOptions, Printer, print_module, print_op, write_module};

@@ -273,8 +273,9 @@ impl<'p> Parser<'p> {
             let attr = self.parse_attribute()?;
             if matches!(attr.data(self.ctx), AttrData::AffineMap(_) | AttrData::Strided { .. }) {
                 if has_layout || has_space {
-                    return Err(self
-                        .error_at(at, "expected the memory space to be last in a memref type"));
+                    return Err(
+                        self.error_at(at, "expected the memory space to be last in a memref type")
+                    );
                 }
                 self.check_layout(attr, shape.len(), start)?;
                 has_layout = true;

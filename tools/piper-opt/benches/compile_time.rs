@@ -126,7 +126,7 @@ fn compile(text: &str, road: &[&str]) -> Run {
     let result = manager.run(&mut module, &mut reporter, &options, &mut Quiet);
     assert!(result.is_ok(), "{:#?}", reporter.diagnostics());
     let total = start.elapsed().as_secs_f64();
-    passes.extend(manager.timings().into_iter().map(|t| (t.pass, t.time.as_secs_f64())));
+    passes.extend(manager.records().iter().map(|r| (r.name.clone(), r.wall.as_secs_f64())));
     let nodes = piper_passes::nodes::graphs(&module)
         .iter()
         .map(|g| module.ops(module.only_block(*g).expect("a block")).count())
