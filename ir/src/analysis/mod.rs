@@ -1,4 +1,4 @@
-//! Analyses that any pass may ask for: `cx.analysis::<Dominance>()`. See [`Analysis`](crate::pass::Analysis).
+//! Analyses that any pass may ask for: `cx.analysis::<Dominance>()`. See [`Analysis`].
 
 mod dominance;
 
