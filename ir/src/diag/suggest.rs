@@ -1,13 +1,20 @@
 //! "Did you mean": the known word nearest to a misspelt one.
 
+/// Nobody misspells longer words, and comparing them takes time and memory.
+const LONGEST: usize = 64;
+
 /// The candidate closest to a misspelt word, if one is close enough to be meant.
 pub fn did_you_mean<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
+    if word.len() > LONGEST {
+        return None;
+    }
     let limit = (word.chars().count() / 3).max(1);
     candidates
         .into_iter()
+        .filter(|c| c.len() <= LONGEST)
         .map(|c| (edit_distance(word, c), c))
         .filter(|(d, _)| *d <= limit)
         .min()

@@ -4,6 +4,7 @@
 //! attributes read themselves from the same token cursor ([`Parser`]) and write themselves to the same [`Printer`].
 
 mod aliases;
+mod complaint;
 mod format;
 mod labels;
 mod lexer;

@@ -302,9 +302,6 @@ impl<'p> Parser<'p> {
         }
         let (dialect, op) = name.split_once('.').unwrap_or(("", name));
         let known = self.ctx.dialects().iter().find(|d| d.name == dialect);
-        // Unless results are named on this line, what stands before is an operation that is complete.
-        let line = self.source.text[..start as usize].rsplit('\n').next().unwrap_or_default();
-        let continues = !line.trim().is_empty() && !line.trim_end().ends_with(['=', '{']);
         if generic && known.is_none() && self.ctx.allow_unregistered {
             return Ok(());
         }
@@ -313,10 +310,22 @@ impl<'p> Parser<'p> {
                 let close = did_you_mean(op, known.ops.iter().filter_map(|def| def.name.strip_prefix(dialect)?.strip_prefix('.')));
                 (format!("dialect '{dialect}' has no operation '{name}'"), close.map(|c| format!("did you mean '{dialect}.{c}'?")))
             }
-            None if self.ctx.allow_unregistered => {
-                (format!("custom form of unregistered operation '{name}'"), Some("unregistered operations are read in the generic form only: \"dialect.op\"(...)".into()))
+            None if dialect.is_empty() => {
+                let hint = match self.continues_line(start) {
+                    true => "the operation before it on this line takes nothing more",
+                    false => "operations are written dialect.op",
+                };
+                (format!("expected an operation, found '{name}'"), Some(hint.into()))
             }
-            None if dialect.is_empty() => (format!("expected an operation, found '{name}'"), Some(if continues { "the operation before it on this line takes nothing more".into() } else { "operations are written dialect.op".into() })),
+            None if self.ctx.allow_unregistered => {
+                let close = did_you_mean(dialect, self.ctx.dialects().iter().map(|d| d.name));
+                let close = close.map(|c| format!("{c}.{op}")).filter(|name| self.ctx.op_name(name).def(self.ctx).is_some());
+                let hint = close.map_or_else(
+                    || "unregistered operations are read in the generic form only: \"dialect.op\"(...)".to_owned(),
+                    |c| format!("did you mean '{c}'?"),
+                );
+                (format!("custom form of unregistered operation '{name}'"), Some(hint))
+            }
             None => {
                 let close = did_you_mean(dialect, self.ctx.dialects().iter().map(|d| d.name));
                 let hint = close.map_or_else(
@@ -328,6 +337,12 @@ impl<'p> Parser<'p> {
         };
         self.report_at(start, message).hint = hint;
         Err(Failed)
+    }
+
+    /// Whether an operation stands before this on its line. Where results are named, it is those that stand there.
+    fn continues_line(&self, start: u32) -> bool {
+        let before = self.source.text[..start as usize].trim_end_matches([' ', '\t', '\r']);
+        !before.is_empty() && !before.ends_with(['\n', '=', '{'])
     }
 
     /// Creates the operation that was read and restores the state of the one around it.
@@ -422,6 +437,9 @@ impl<'p> Parser<'p> {
             self.expect(TokenKind::Greater, "'>' after the properties")?;
         }
         if self.eat(TokenKind::LParen) {
+            if self.at(TokenKind::RParen) {
+                return Err(self.expected("'{' and a region"));
+            }
             self.comma_list(TokenKind::RParen, "',' or ')'", |p| {
                 let region = p.parse_region(false, &[])?;
                 p.state.regions.push(region);

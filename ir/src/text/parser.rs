@@ -199,39 +199,6 @@ impl<'p> Parser<'p> {
         self.reporter.error(loc, message)
     }
 
-    /// Reports what was expected in place of the next token; where that begins a new line, after the token before it.
-    pub fn expected(&mut self, what: &str) -> Failed {
-        let line_ended = self.tok.first_of_line && self.tok.start != self.operation_start;
-        if line_ended && !matches!(self.tok.kind, TokenKind::Error(_) | TokenKind::Eof) {
-            let end = self.previous_end;
-            return self.error_at(end, format!("expected {what}, found the end of the line"));
-        }
-        let message = match self.tok.kind {
-            TokenKind::Error(error) => error.message().to_owned(),
-            TokenKind::Eof => format!("expected {what}, found the end of the file"),
-            _ => format!("expected {what}, found '{}'", self.text(self.tok)),
-        };
-        let start = match self.tok.kind {
-            TokenKind::Error(super::LexError::BadEscape) => self.tok.end - 1,
-            TokenKind::Eof => self.source.text.trim_end().len() as u32,
-            _ => self.tok.start,
-        };
-        let hint = match self.tok.kind {
-            TokenKind::Error(super::LexError::UnterminatedString) => Some("close it with '\"'"),
-            TokenKind::Error(_) => match self.source.text[start as usize..].chars().next() {
-                Some('#') => Some("a comment begins with //"),
-                Some('\'') => Some("strings are written in double quotes"),
-                Some(';') => Some("an operation needs no mark at its end"),
-                Some('→') => Some("an arrow is written ->"),
-                Some('“' | '”' | '‘' | '’') => Some("quotes are written '\"'"),
-                _ => None,
-            },
-            _ => None,
-        };
-        self.report_at(start, message).hint = hint.map(str::to_owned);
-        Failed
-    }
-
     /// Takes the next token if it is of this kind.
     pub fn eat(&mut self, kind: TokenKind) -> bool {
         let found = self.tok.kind == kind;

@@ -137,6 +137,12 @@ fn check_declared(module: &Module, op: Op, def: &OpDef, reporter: &mut Reporter<
     if regions < single || (single == def.regions.len() && regions > single) {
         reporter.error(loc, format!("'{name}' expects {single} region(s), but has {regions}"));
     }
+    let successors = module.successors(op).len();
+    let single = def.successors.iter().filter(|s| s.arity == Arity::One).count();
+    if successors < single || (single == def.successors.len() && successors > single) {
+        reporter
+            .error(loc, format!("'{name}' expects {single} successor(s), but has {successors}"));
+    }
 }
 
 fn check_values(
@@ -273,6 +279,12 @@ fn check_blocks(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
     for &region in module.regions(op) {
         let entry = module.first_block(region);
         for block in module.blocks(region) {
+            let is_alone = module.next_block(block).is_none() && Some(block) == entry;
+            if module.last_op(block).is_none() && !is_alone && module.def(op).is_none() {
+                reporter
+                    .error(module.op_loc(op), "empty block: expect at least a terminator")
+                    .hint("only the one block of a region can be empty");
+            }
             for inner in module.ops(block) {
                 if !module.successors(inner).is_empty() && module.next_op(inner).is_some() {
                     reporter.error(
