@@ -10,6 +10,9 @@ use crate::{Context, Loc, LocData, Sources};
 /// Calls shown for one diagnostic; deeper ones are not what a reader looks for.
 const MOST_CALLS: usize = 10;
 
+/// Lines of more bytes are not quoted: nobody reads them, and they would be quoted anew with each error.
+const LONGEST_LINE: usize = 1000;
+
 /// A byte order mark may begin a file; editors show nothing there and count no column.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
@@ -23,7 +26,7 @@ pub struct Position {
     pub column: u32,
     /// Where the word that begins there ends, one past its last character. The same as `column` if the source is not known.
     pub end_column: u32,
-    /// The line's text without its end, if the source is known.
+    /// The line's text without its end, if the source is known and the line is not longer than a screen.
     pub text: Option<String>,
 }
 
@@ -40,6 +43,7 @@ pub fn position(ctx: &Context, sources: &Sources, loc: Loc) -> Option<Position> 
             (count(span.start), count(span.end))
         }
     };
+    let text = text.filter(|text| text.len() <= LONGEST_LINE);
     let text = text.map(|text| without_mark(text).to_owned());
     Some(Position { file: file.to_owned(), line, column, end_column, text })
 }
@@ -87,6 +91,14 @@ pub fn render(ctx: &Context, sources: &Sources, diagnostic: &Diagnostic, colour:
             None => group.element(
                 Origin::path(file.to_owned()).line(line as usize).char_column(col as usize),
             ),
+            Some(text) if text.len() > LONGEST_LINE => {
+                let column = text.get(..col as usize - 1).map_or(col as usize, |before| {
+                    without_mark(before).chars().count() + 1
+                });
+                group.element(
+                    Origin::path(file.to_owned()).line(line as usize).char_column(column),
+                )
+            }
             Some(text) => {
                 let shown = without_mark(text);
                 let mark = text.len() - shown.len();

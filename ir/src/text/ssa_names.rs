@@ -7,6 +7,9 @@ use super::parser::{Failed, ParseResult, Parser};
 use crate::diag::did_you_mean;
 use crate::{Block, OpState, Type, Value};
 
+/// After so many errors no more time is spent on finding what was meant.
+const SEARCHED_ERRORS: usize = 16;
+
 /// A use of a value as written, `%name` or `%name#index`, before its type is known.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)]
@@ -186,7 +189,9 @@ impl<'p> Parser<'p> {
 
     fn report_undeclared(&mut self, name: &str, offset: u32, scope: &Isolated<'p>) {
         let ended = self.definition_in_text(name, scope.start, offset).map(|at| self.loc_at(at));
-        let close = did_you_mean(name, scope.defined.named());
+        // Compared with all names only for the first errors of a file.
+        let is_early = self.reporter.error_count() <= SEARCHED_ERRORS;
+        let close = is_early.then(|| did_you_mean(name, scope.defined.named())).flatten();
         let report = self.report_at(offset, format!("use of undeclared SSA value name '{name}'"));
         if let Some(ended) = ended {
             report
@@ -203,7 +208,7 @@ impl<'p> Parser<'p> {
     /// Where a name that is not in scope was defined between two offsets. Found by reading again, which is done only for
     /// the first errors of a file.
     fn definition_in_text(&self, name: &str, from: u32, to: u32) -> Option<u32> {
-        if self.reporter.error_count() > 16 {
+        if self.reporter.error_count() > SEARCHED_ERRORS {
             return None;
         }
         let mut lexer = self.lexer.clone();

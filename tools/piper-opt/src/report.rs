@@ -7,6 +7,9 @@ use serde_json::{Map, Value, json};
 
 use crate::flags::{MessageFlags, OutputFormat, Verbosity};
 
+/// Errors beyond these are counted, not shown: after so many, the first ones are what to look at.
+const MOST_ERRORS: usize = 100;
+
 /// How messages are written.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Style {
@@ -41,8 +44,12 @@ impl Style {
         sources: &Sources,
         diagnostics: &[Diagnostic],
     ) -> String {
-        let mut out = String::new();
+        let (mut out, mut errors) = (String::new(), 0);
         for diagnostic in diagnostics.iter().filter(|d| self.wants(d.severity)) {
+            errors += usize::from(diagnostic.severity == Severity::Error);
+            if errors > MOST_ERRORS && diagnostic.severity == Severity::Error {
+                continue;
+            }
             let mut shown = diagnostic.clone();
             if self.without_notes {
                 shown.notes.clear();
@@ -53,6 +60,14 @@ impl Style {
                 out += &render(ctx, sources, &shown, self.colour);
             }
             out.push('\n');
+        }
+        if errors > MOST_ERRORS {
+            let message = format!("{} more error(s) are not shown", errors - MOST_ERRORS);
+            out += &self.rendered(
+                ctx,
+                sources,
+                &[Diagnostic::new(Severity::Error, ctx.unknown_loc(), message)],
+            );
         }
         out
     }
