@@ -5,6 +5,7 @@
 
 mod bench;
 mod conformance;
+mod fuzz;
 mod project;
 mod setup;
 mod steps;
@@ -65,6 +66,15 @@ enum Task {
         #[arg(long)]
         filter: Option<String>,
     },
+    /// Give arbitrary text to the parser and to the little languages
+    Fuzz {
+        /// How long each target runs
+        #[arg(default_value_t = 60)]
+        seconds: u32,
+        /// Only this target
+        #[arg(long)]
+        target: Option<String>,
+    },
     /// Check format, lints, docs and the dependency rules, without running the other tests
     Lint,
 }
@@ -85,6 +95,9 @@ fn main() -> ExitCode {
         Task::Bench { filter, task: None } => bench::all(filter.as_deref()),
         Task::Conformance { folder, ours, table, filter } => {
             conformance(&folder, ours, table.as_deref(), filter.as_deref())
+        }
+        Task::Fuzz { seconds, target } => {
+            Project::load().and_then(|project| fuzz::run(&project, seconds, target.as_deref()))
         }
         Task::Lint => lint(),
     };

@@ -1,5 +1,7 @@
 //! Reading affine maps, integer sets and strided layouts.
 
+use rustc_hash::FxHashMap;
+
 use super::lexer::TokenKind;
 use super::numbers::parse_int;
 use super::parser::{Failed, ParseResult, Parser};
@@ -9,7 +11,7 @@ use crate::{Attr, AttrData};
 
 /// The names that an expression may use, with what they stand for.
 struct Scope<'p> {
-    names: Vec<(&'p str, AffineExpr)>,
+    names: FxHashMap<&'p str, AffineExpr>,
     dims: u32,
     symbols: u32,
     /// How many operations were read.
@@ -68,7 +70,7 @@ impl<'p> Parser<'p> {
     /// `(d0, d1)[s0]`
     fn affine_scope(&mut self) -> ParseResult<Scope<'p>> {
         let mut scope =
-            Scope { names: Vec::new(), dims: 0, symbols: 0, operations: Default::default() };
+            Scope { names: FxHashMap::default(), dims: 0, symbols: 0, operations: Default::default() };
         self.expect(TokenKind::LParen, "'(' and the dimensions")?;
         self.comma_list(TokenKind::RParen, "',' or ')'", |p| {
             let next = scope.dims;
@@ -90,10 +92,9 @@ impl<'p> Parser<'p> {
     fn affine_name(&mut self, scope: &mut Scope<'p>, expr: AffineExpr) -> ParseResult<()> {
         let at = self.tok.start;
         let name = self.parse_keyword("the name of a dimension or symbol")?;
-        if scope.names.iter().any(|(known, _)| *known == name) {
+        if scope.names.insert(name, expr).is_some() {
             return Err(self.error_at(at, format!("redefinition of affine identifier '{name}'")));
         }
-        scope.names.push((name, expr));
         Ok(())
     }
 
@@ -180,8 +181,8 @@ impl<'p> Parser<'p> {
         match token.kind {
             TokenKind::BareId => {
                 let text = self.text(token);
-                match scope.names.iter().find(|(name, _)| *name == text) {
-                    Some((_, expr)) => {
+                match scope.names.get(text) {
+                    Some(expr) => {
                         self.advance();
                         Ok(expr.clone())
                     }

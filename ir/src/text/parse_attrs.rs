@@ -1,10 +1,15 @@
 //! Reading attributes.
 
+use rustc_hash::FxHashSet;
+
 use super::lexer::TokenKind;
 use super::numbers::{int_literal, pattern_literal, wide_literal};
 use super::parser::{Failed, ParseResult, Parser};
 use crate::types::{Signedness, TypeData};
 use crate::{Attr, AttrData, Name, Type};
+
+/// Dictionaries of more entries than these are searched by hash.
+const MANY_ENTRIES: usize = 32;
 
 impl<'p> Parser<'p> {
     /// Reads an attribute.
@@ -247,8 +252,11 @@ impl<'p> Parser<'p> {
         let text = &self.text(token)[1..];
         let has_body = self.at(TokenKind::Less) && self.tok.start == token.end;
         if !text.contains('.') && !has_body {
-            return match self.attr_aliases.get(text) {
-                Some(attr) => Ok(*attr),
+            return match self.attr_aliases.get(text).copied() {
+                Some(attr) => {
+                    self.expand_alias(self.text(token), token.start)?;
+                    Ok(attr)
+                }
                 None => {
                     Err(self.error_at(token.start, format!("undefined attribute alias '#{text}'")))
                 }
@@ -334,6 +342,7 @@ impl<'p> Parser<'p> {
     /// Reads an attribute dictionary into the scratch list, which holds others below `base`.
     pub(super) fn attr_entries(&mut self, base: usize) -> ParseResult<()> {
         self.expect(TokenKind::LBrace, "'{'")?;
+        let mut many: FxHashSet<Name> = FxHashSet::default();
         self.comma_list(TokenKind::RBrace, "',' or '}'", |p| {
             let start = p.tok.start;
             let key = match p.tok.kind {
@@ -350,7 +359,16 @@ impl<'p> Parser<'p> {
                 }
                 _ => return Err(p.expected("an attribute name")),
             };
-            if p.scratch.entries[base..].iter().any(|(k, _)| *k == key) {
+            let given = &p.scratch.entries[base..];
+            let is_known = if given.len() < MANY_ENTRIES {
+                given.iter().any(|(k, _)| *k == key)
+            } else {
+                if many.is_empty() {
+                    many.extend(given.iter().map(|(k, _)| *k));
+                }
+                !many.insert(key)
+            };
+            if is_known {
                 return Err(p.error_at(
                     start,
                     format!("duplicate key '{}' in dictionary attribute", key.text(p.ctx)),

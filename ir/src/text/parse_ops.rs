@@ -120,6 +120,7 @@ impl<'p> Parser<'p> {
             return Err(self.error_at(token.start, "alias names may not contain '.'"));
         }
         self.expect(TokenKind::Equal, "'=' in an alias definition")?;
+        let (start, expanded) = (self.tok.start, self.expanded_bytes);
         let fresh = if token.kind == TokenKind::Hash {
             let attr = self.parse_attribute()?;
             self.attr_aliases.insert(name, attr).is_none()
@@ -127,11 +128,28 @@ impl<'p> Parser<'p> {
             let ty = self.parse_type()?;
             self.type_aliases.insert(name, ty).is_none()
         };
+        let bytes = u64::from(self.previous_end - start) + (self.expanded_bytes - expanded);
+        self.alias_bytes.insert(self.text(token), bytes);
         if fresh {
             Ok(())
         } else {
             Err(self.error_at(token.start, format!("redefinition of alias '{name}'")))
         }
+    }
+
+    /// Notes that an alias (its name with the sigil) is used. Aliases of aliases can stand for text that grows
+    /// exponentially with the file's; that much is refused.
+    pub(super) fn expand_alias(&mut self, alias: &str, at: u32) -> ParseResult<()> {
+        let bytes = self.alias_bytes.get(alias).copied().unwrap_or_default();
+        self.expanded_bytes = self.expanded_bytes.saturating_add(bytes);
+        let most = (16 << 20) + 1000 * self.source.text.len() as u64;
+        if self.expanded_bytes <= most {
+            return Ok(());
+        }
+        Err(self.error_at(
+            at,
+            format!("the aliases up to '{alias}' stand for more than {most} bytes of text"),
+        ))
     }
 
     /// Skips to where the next operation can begin: the first token of a line where `braces` are open, or the brace that

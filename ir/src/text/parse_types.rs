@@ -103,8 +103,11 @@ impl<'p> Parser<'p> {
         let text = &self.text(token)[1..];
         let has_body = self.at(TokenKind::Less) && self.tok.start == token.end;
         if !text.contains('.') && !has_body {
-            return match self.type_aliases.get(text) {
-                Some(ty) => Ok(*ty),
+            return match self.type_aliases.get(text).copied() {
+                Some(ty) => {
+                    self.expand_alias(self.text(token), token.start)?;
+                    Ok(ty)
+                }
                 None => Err(self.error_at(token.start, format!("undefined type alias '!{text}'"))),
             };
         }

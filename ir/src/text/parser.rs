@@ -51,6 +51,9 @@ pub struct Parser<'p> {
     pub(super) state: OpState,
     pub(super) attr_aliases: FxHashMap<&'p str, Attr>,
     pub(super) type_aliases: FxHashMap<&'p str, crate::Type>,
+    /// How much text each alias stands for, by its name with the sigil, and how much those used so far do.
+    pub(super) alias_bytes: FxHashMap<&'p str, u64>,
+    pub(super) expanded_bytes: u64,
     /// Distinct attributes by the number they have in this text.
     pub(super) distinct: FxHashMap<u64, Attr>,
     /// Operations whose location alias is defined later, as printers do, with the alias and where it stands.
@@ -90,6 +93,8 @@ impl<'p> Parser<'p> {
             state,
             attr_aliases: Default::default(),
             type_aliases: Default::default(),
+            alias_bytes: Default::default(),
+            expanded_bytes: 0,
             distinct: Default::default(),
             forward_locs: Vec::new(),
             forward_arg_locs: Vec::new(),

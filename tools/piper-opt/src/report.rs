@@ -131,6 +131,15 @@ mod tests {
     use crate::flags::Verbosity;
 
     #[test]
+    fn errors_beyond_a_hundred_are_counted() {
+        let ctx = Context::new([]);
+        let error = Diagnostic::new(Severity::Error, ctx.unknown_loc(), "wrong");
+        let text = Style::default().rendered(&ctx, &Sources::default(), &vec![error; 150]);
+        assert_eq!(text.matches("error: wrong").count(), 100);
+        assert!(text.ends_with("error: 50 more error(s) are not shown\n"), "{text}");
+    }
+
+    #[test]
     fn an_object_has_all_that_is_shown_to_people() {
         let (ctx, mut sources) = (Context::new([]), Sources::default());
         sources.add(SourceFile::new("f.pir", "\u{e4} \"bad\"\n"));
