@@ -19,7 +19,7 @@ impl Parser<'_> {
         };
         let start = match self.tok.kind {
             TokenKind::Error(LexError::BadEscape) => self.tok.end - 1,
-            TokenKind::Eof => self.source.text.trim_end().len() as u32,
+            TokenKind::Eof => self.previous_end,
             _ => self.tok.start,
         };
         let hint = self.hint(start);

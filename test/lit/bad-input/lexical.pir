@@ -9,17 +9,18 @@
 "t.op"() {a = #} : () -> ()
 "t.op"() : () -> !
 
-// CHECK: error: expected a name or a number after the sigil
+// CHECK: error: expected a name or a number after '%'
 // CHECK-NEXT: --> {{.*}}lexical.pir:[[#@LINE-7]]:8
-// CHECK: error: expected a name or a number after the sigil
+// CHECK: error: expected a name or a number after '^'
 // CHECK-NEXT: --> {{.*}}lexical.pir:[[#@LINE-8]]:10
-// CHECK: error: expected a name or a number after the sigil
+// CHECK: error: expected a name after '@'
 // CHECK-NEXT: --> {{.*}}lexical.pir:[[#@LINE-9]]:15
-// CHECK: error: expected a name or a number after the sigil
-// CHECK-NEXT: --> {{.*}}lexical.pir:[[#@LINE-10]]:15
+// CHECK: help: a name that does not begin with a letter is written in quotes: @"1"
+// CHECK: error: expected a name or a number after '#'
+// CHECK-NEXT: --> {{.*}}lexical.pir:[[#@LINE-11]]:15
 // CHECK: help: a comment begins with //
-// CHECK: error: expected a name or a number after the sigil
-// CHECK-NEXT: --> {{.*}}lexical.pir:[[#@LINE-12]]:18
+// CHECK: error: expected a name or a number after '!'
+// CHECK-NEXT: --> {{.*}}lexical.pir:[[#@LINE-13]]:18
 
 // -----
 
@@ -41,8 +42,9 @@
 // A symbol begins with a letter, or is quoted.
 "t.op"() {a = @1} : () -> ()
 
-// CHECK: error: expected a name or a number after the sigil
+// CHECK: error: expected a name after '@'
 // CHECK-NEXT: --> {{.*}}lexical.pir:[[#@LINE-3]]:15
+// CHECK: help: a name that does not begin with a letter is written in quotes: @"1"
 
 // -----
 
@@ -59,6 +61,7 @@
 
 // CHECK: error: expected ',' or '}', found 'x'
 // CHECK-NEXT: --> {{.*}}lexical.pir:[[#@LINE-3]]:16
+// CHECK: help: hexadecimal digits follow '0x'
 
 // -----
 
@@ -66,6 +69,7 @@
 
 // CHECK: error: expected ',' or '}', found 'xG'
 // CHECK-NEXT: --> {{.*}}lexical.pir:[[#@LINE-3]]:16
+// CHECK: help: hexadecimal digits follow '0x'
 
 // -----
 
@@ -74,6 +78,7 @@
 
 // CHECK: error: expected ',' or '}', found 'b101'
 // CHECK-NEXT: --> {{.*}}lexical.pir:[[#@LINE-3]]:16
+// CHECK: help: numbers are decimal or hexadecimal (0x)
 
 // -----
 
@@ -81,6 +86,7 @@
 
 // CHECK: error: expected ',' or '}', found '_000'
 // CHECK-NEXT: --> {{.*}}lexical.pir:[[#@LINE-3]]:16
+// CHECK: help: digits are written without '_' between them
 
 // -----
 
@@ -89,6 +95,7 @@
 
 // CHECK: error: expected ',' or '}', found 'e5'
 // CHECK-NEXT: --> {{.*}}lexical.pir:[[#@LINE-3]]:16
+// CHECK: help: a number with an exponent has a point, and digits after the 'e': 1.0e5
 
 // -----
 
@@ -96,20 +103,23 @@
 
 // CHECK: error: expected ',' or '}', found 'e'
 // CHECK-NEXT: --> {{.*}}lexical.pir:[[#@LINE-3]]:18
+// CHECK: help: a number with an exponent has a point, and digits after the 'e': 1.0e5
 
 // -----
 
 "t.op"() {a = .5} : () -> ()
 
-// CHECK: error: unexpected character
+// CHECK: error: unexpected character '.'
 // CHECK-NEXT: --> {{.*}}lexical.pir:[[#@LINE-3]]:15
+// CHECK: help: a number has a digit before its point
 
 // -----
 
 "t.op"() {a = 1.2.3} : () -> ()
 
-// CHECK: error: unexpected character
+// CHECK: error: unexpected character '.'
 // CHECK-NEXT: --> {{.*}}lexical.pir:[[#@LINE-3]]:18
+// CHECK: help: a number has a digit before its point
 
 // -----
 
@@ -156,28 +166,28 @@ lines"} : () -> ()
 // Characters of other languages.
 "t.op"() {a = `b`} : () -> ()
 
-// CHECK: error: unexpected character
+// CHECK: error: unexpected character '`'
 // CHECK-NEXT: --> {{.*}}lexical.pir:[[#@LINE-3]]:15
 
 // -----
 
 "t.op"() {a = 5 & 3} : () -> ()
 
-// CHECK: error: unexpected character
+// CHECK: error: unexpected character '&'
 // CHECK-NEXT: --> {{.*}}lexical.pir:[[#@LINE-3]]:17
 
 // -----
 
 "t.op"() {a = $b} : () -> ()
 
-// CHECK: error: unexpected character
+// CHECK: error: unexpected character '$'
 // CHECK-NEXT: --> {{.*}}lexical.pir:[[#@LINE-3]]:15
 
 // -----
 
 "t.op"() ; () -> ()
 
-// CHECK: error: unexpected character
+// CHECK: error: unexpected character ';'
 // CHECK-NEXT: --> {{.*}}lexical.pir:[[#@LINE-3]]:10
 // CHECK: help: an operation needs no mark at its end
 
@@ -185,7 +195,7 @@ lines"} : () -> ()
 
 '"t.op"() : () -> ()
 
-// CHECK: error: unexpected character
+// CHECK: error: unexpected character '''
 // CHECK-NEXT: --> {{.*}}lexical.pir:[[#@LINE-3]]:1
 // CHECK: help: strings are written in double quotes
 
@@ -195,6 +205,7 @@ lines"} : () -> ()
 
 // CHECK: error: expected an operation name, found '/'
 // CHECK-NEXT: --> {{.*}}lexical.pir:[[#@LINE-3]]:1
+// CHECK: help: a comment begins with // and ends with its line
 
 // -----
 
@@ -208,22 +219,24 @@ lines"} : () -> ()
 // Two dots are no ellipsis.
 "t.op"() {a = ..} : () -> ()
 
-// CHECK: error: unexpected character
+// CHECK: error: unexpected character '.'
 // CHECK-NEXT: --> {{.*}}lexical.pir:[[#@LINE-3]]:15
+// CHECK: help: a number has a digit before its point
 
 // -----
 
 // Look-alikes of characters: a minus, quotes, an arrow, a Greek letter, a full-width parenthesis, a space that is none.
 "t.op"() {a = −1} : () -> ()
 
-// CHECK: error: unexpected character
+// CHECK: error: unexpected character '−' (U+2212)
 // CHECK-NEXT: --> {{.*}}lexical.pir:[[#@LINE-3]]:15
+// CHECK: help: a minus is written -
 
 // -----
 
 “t.op”() : () -> ()
 
-// CHECK: error: unexpected character
+// CHECK: error: unexpected character '“' (U+201C)
 // CHECK-NEXT: --> {{.*}}lexical.pir:[[#@LINE-3]]:1
 // CHECK: help: quotes are written '"'
 
@@ -231,7 +244,7 @@ lines"} : () -> ()
 
 "t.op"() : () → ()
 
-// CHECK: error: unexpected character
+// CHECK: error: unexpected character '→' (U+2192)
 // CHECK-NEXT: --> {{.*}}lexical.pir:[[#@LINE-3]]:15
 // CHECK: help: an arrow is written ->
 
@@ -239,27 +252,24 @@ lines"} : () -> ()
 
 "t.op"() : () -> tensor<4×f32>
 
-// CHECK: error: unexpected character
+// CHECK: error: unexpected character '×' (U+00D7)
 // CHECK-NEXT: --> {{.*}}lexical.pir:[[#@LINE-3]]:26
+// CHECK: help: dimensions are separated by the letter x
 
 // -----
 
 "t.op"() {а = 1} : () -> ()
 
-// CHECK: error: unexpected character
+// CHECK: error: unexpected character 'а' (U+0430): names are ASCII
 // CHECK-NEXT: --> {{.*}}lexical.pir:[[#@LINE-3]]:11
 
 // -----
 
 "t.op"（) : () -> ()
 
-// CHECK: error: unexpected character
+// CHECK: error: unexpected character '（' (U+FF08)
 // CHECK-NEXT: --> {{.*}}lexical.pir:[[#@LINE-3]]:7
-
-// -----
-
-"t.op"() {a = 1} : () -> ()
-
+// CHECK: help: a full-width character stands here; write the ASCII one
 
 // -----
 
@@ -273,7 +283,7 @@ lines"} : () -> ()
 
 "t.op"() {ä = "b"} : () -> ()
 
-// CHECK: error: unexpected character
+// CHECK: error: unexpected character 'ä' (U+00E4): names are ASCII
 // CHECK-NEXT: --> {{.*}}lexical.pir:[[#@LINE-3]]:11
 
 // -----
@@ -287,7 +297,7 @@ lines"} : () -> ()
 
 "t.op"() {a = "日本語", 日 = 1} : () -> ()
 
-// CHECK: error: unexpected character
+// CHECK: error: unexpected character '日' (U+65E5): names are ASCII
 // CHECK-NEXT: --> {{.*}}lexical.pir:[[#@LINE-3]]:22
 
 // -----

@@ -44,13 +44,6 @@
 
 // -----
 
-"t.op"()
-
-// CHECK: error: expected ':' and the operation's type, found the end of the file
-// CHECK-NEXT: --> {{.*}}operations.pir:[[#@LINE-3]]:9
-
-// -----
-
 "t.op"() : i32
 
 // CHECK: error: expected '(', found 'i32'
@@ -62,20 +55,6 @@
 
 // CHECK: error: expected '->' in a function type, found 'i32'
 // CHECK-NEXT: --> {{.*}}operations.pir:[[#@LINE-3]]:15
-
-// -----
-
-"t.op"() : () ->
-
-// CHECK: error: expected a type, found the end of the file
-// CHECK-NEXT: --> {{.*}}operations.pir:[[#@LINE-3]]:17
-
-// -----
-
-"t.op"() : () -> (i32
-
-// CHECK: error: expected ',' or ')', found the end of the file
-// CHECK-NEXT: --> {{.*}}operations.pir:[[#@LINE-3]]:22
 
 // -----
 
@@ -93,13 +72,6 @@
 
 // -----
 
-"t.op"() : (() -> i32
-
-// CHECK: error: expected ',' or ')', found the end of the file
-// CHECK-NEXT: --> {{.*}}operations.pir:[[#@LINE-3]]:22
-
-// -----
-
 "t.op"() : () -> (i32,)
 
 // CHECK: error: expected a type, found ')'
@@ -109,16 +81,9 @@
 
 "t.op"() : () -> () trailing
 
-// CHECK: error: custom form of unregistered operation 'trailing'
+// CHECK: error: expected an operation, found 'trailing'
 // CHECK-NEXT: --> {{.*}}operations.pir:[[#@LINE-3]]:21
-// CHECK: help: unregistered operations are read in the generic form only: "dialect.op"(...)
-
-// -----
-
-"t.op"() : () -> () "t.next"() : () -> (
-
-// CHECK: error: expected a type, found the end of the file
-// CHECK-NEXT: --> {{.*}}operations.pir:[[#@LINE-3]]:41
+// CHECK: help: the operation before it on this line takes nothing more
 
 // -----
 
@@ -412,9 +377,9 @@
 // Names that nobody has.
 unknown
 
-// CHECK: error: custom form of unregistered operation 'unknown'
+// CHECK: error: expected an operation, found 'unknown'
 // CHECK-NEXT: --> {{.*}}operations.pir:[[#@LINE-3]]:1
-// CHECK: help: unregistered operations are read in the generic form only: "dialect.op"(...)
+// CHECK: help: operations are written dialect.op
 
 // -----
 
@@ -439,7 +404,7 @@ fun.func @f() {
 
 // CHECK: error: custom form of unregistered operation 'fun.func'
 // CHECK-NEXT: --> {{.*}}operations.pir:[[#@LINE-4]]:1
-// CHECK: help: unregistered operations are read in the generic form only: "dialect.op"(...)
+// CHECK: help: did you mean 'func.func'?
 
 // -----
 
@@ -533,3 +498,5 @@ func.func.func @f()
 
 "t.op"() () : () -> ()
 
+// CHECK: error: expected '{' and a region, found ')'
+// CHECK-NEXT: --> {{.*}}operations.pir:[[#@LINE-3]]:11

@@ -2,20 +2,6 @@
 // RUN: not piper-opt --allow-unregistered-dialect --split-input-file %s -o %t.out 2>&1 | FileCheck %s
 // RUN: test ! -e %t.out
 
-#a
-
-// CHECK: error: expected '=' in an alias definition, found the end of the file
-// CHECK-NEXT: --> {{.*}}references.pir:[[#@LINE-3]]:3
-
-// -----
-
-#a = 
-
-// CHECK: error: expected an attribute, found the end of the file
-// CHECK-NEXT: --> {{.*}}references.pir:[[#@LINE-3]]:5
-
-// -----
-
 #a 1
 
 // CHECK: error: expected '=' in an alias definition, found '1'
@@ -98,14 +84,6 @@
 
 // -----
 
-// Locations.
-"t.op"() : () -> () loc
-
-// CHECK: error: expected '(', found the end of the file
-// CHECK-NEXT: --> {{.*}}references.pir:[[#@LINE-3]]:24
-
-// -----
-
 "t.op"() : () -> () loc()
 
 // CHECK: error: expected a location, found ')'
@@ -117,13 +95,6 @@
 
 // CHECK: error: expected a location, found '5'
 // CHECK-NEXT: --> {{.*}}references.pir:[[#@LINE-3]]:25
-
-// -----
-
-"t.op"() : () -> () loc(unknown
-
-// CHECK: error: expected ')', found the end of the file
-// CHECK-NEXT: --> {{.*}}references.pir:[[#@LINE-3]]:32
 
 // -----
 
@@ -173,13 +144,6 @@
 
 // CHECK: error: expected a location, found '5'
 // CHECK-NEXT: --> {{.*}}references.pir:[[#@LINE-3]]:32
-
-// -----
-
-"t.op"() : () -> () loc("name"(unknown)
-
-// CHECK: error: expected ')', found the end of the file
-// CHECK-NEXT: --> {{.*}}references.pir:[[#@LINE-3]]:40
 
 // -----
 
@@ -339,13 +303,6 @@
 
 // CHECK: error: expected a string, a blob, true or false as the value of key 'a'
 // CHECK-NEXT: --> {{.*}}references.pir:[[#@LINE-3]]:38
-
-// -----
-
-{-# external_resources: { tool: { a: true } }
-
-// CHECK: error: expected ',' or '#-}', found the end of the file
-// CHECK-NEXT: --> {{.*}}references.pir:[[#@LINE-3]]:46
 
 // -----
 

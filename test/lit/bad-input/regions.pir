@@ -76,14 +76,6 @@
 // -----
 
 "t.op"() ({
-  ^bb0(%a#1 : i32):
-    "t.in"() : () -> ()
-}) : () -> ()
-
-
-// -----
-
-"t.op"() ({
   ^bb0:
     "t.br"()[^bb1] : () -> ()
   ^bb1:
@@ -117,6 +109,9 @@
     "t.in"() : () -> ()
 }) : () -> ()
 
+// CHECK: error: empty block: expect at least a terminator
+// CHECK-NEXT: --> {{.*}}regions.pir:[[#@LINE-9]]:1
+// CHECK: help: only the one block of a region can be empty
 
 // -----
 
@@ -189,12 +184,6 @@
 
 // -----
 
-"t.use"(%a) : (i32) -> ()
-%a = "t.op"() : () -> i32
-
-
-// -----
-
 // A block of another region is not a successor.
 "t.op"() ({
   ^bb0:
@@ -248,14 +237,6 @@ module {
 
 // CHECK: error: the region of a module has no arguments
 // CHECK-NEXT: --> {{.*}}regions.pir:[[#@LINE-5]]:1
-
-// -----
-
-module attributes {
-}
-
-// CHECK: error: expected '{' and a region, found the end of the file
-// CHECK-NEXT: --> {{.*}}regions.pir:[[#@LINE-3]]:2
 
 // -----
 

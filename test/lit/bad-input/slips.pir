@@ -6,7 +6,7 @@
 # a mesh
 strategy.mesh @m <["pp" = 2]>
 
-// CHECK: error: expected a name or a number after the sigil
+// CHECK: error: expected a name or a number after '#'
 // CHECK-NEXT: --> {{.*}}slips.pir:[[#@LINE-4]]:1
 // CHECK: help: a comment begins with //
 
