@@ -46,7 +46,7 @@ fn check(text: &str) {
     let Ok(module) = read(&context(), text) else { return };
     for generic in [false, true] {
         for locations in [false, true] {
-            let options = PrintOptions { generic, locations };
+            let options = PrintOptions { generic, locations, ..PrintOptions::default() };
             let printed = print_module(&module, options);
             let again = match read(&context(), &printed) {
                 Ok(again) => print_module(&again, options),

@@ -120,7 +120,8 @@ impl<'p> Parser<'p> {
             return Err(self.error_at(token.start, "alias names may not contain '.'"));
         }
         self.expect(TokenKind::Equal, "'=' in an alias definition")?;
-        let (start, expanded) = (self.tok.start, self.expanded_bytes);
+        // Only what operations use is written out; a definition counts by itself.
+        let (start, expanded) = (self.tok.start, std::mem::take(&mut self.expanded_bytes));
         let fresh = if token.kind == TokenKind::Hash {
             let attr = self.parse_attribute()?;
             self.attr_aliases.insert(name, attr).is_none()
@@ -128,7 +129,8 @@ impl<'p> Parser<'p> {
             let ty = self.parse_type()?;
             self.type_aliases.insert(name, ty).is_none()
         };
-        let bytes = u64::from(self.previous_end - start) + (self.expanded_bytes - expanded);
+        let inside = std::mem::replace(&mut self.expanded_bytes, expanded);
+        let bytes = inside.saturating_add(u64::from(self.previous_end - start));
         self.alias_bytes.insert(self.text(token), bytes);
         if fresh {
             Ok(())
