@@ -33,7 +33,11 @@ fn read(ctx: &Arc<Context>, text: &str) -> Result<Module, String> {
     sources.add(source.clone());
     let mut reporter = Reporter::new(ctx);
     let module = parse_module(ctx, &source, &mut reporter);
-    assert_eq!(module.is_none(), reporter.error_count() > 0, "an error is reported, or there is a module");
+    assert_eq!(
+        module.is_none(),
+        reporter.error_count() > 0,
+        "an error is reported, or there is a module"
+    );
     let module = module.filter(|module| verify(module, &mut reporter));
     let mut rendered = String::new();
     for diagnostic in reporter.diagnostics().iter().take(20) {

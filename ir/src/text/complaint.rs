@@ -81,7 +81,9 @@ impl Parser<'_> {
             b'e' | b'E' if before == b'.' || text[start as usize + 1..].starts_with(['+', '-']) => {
                 Some("digits follow the exponent's 'e'")
             }
-            b'e' | b'E' => Some("a number with an exponent has a point, and digits after the 'e': 1.0e5"),
+            b'e' | b'E' => {
+                Some("a number with an exponent has a point, and digits after the 'e': 1.0e5")
+            }
             b'_' => Some("digits are written without '_' between them"),
             _ => None,
         }

@@ -69,8 +69,12 @@ impl<'p> Parser<'p> {
 
     /// `(d0, d1)[s0]`
     fn affine_scope(&mut self) -> ParseResult<Scope<'p>> {
-        let mut scope =
-            Scope { names: FxHashMap::default(), dims: 0, symbols: 0, operations: Default::default() };
+        let mut scope = Scope {
+            names: FxHashMap::default(),
+            dims: 0,
+            symbols: 0,
+            operations: Default::default(),
+        };
         self.expect(TokenKind::LParen, "'(' and the dimensions")?;
         self.comma_list(TokenKind::RParen, "',' or ')'", |p| {
             let next = scope.dims;

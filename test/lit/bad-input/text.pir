@@ -83,7 +83,7 @@ func.func @f() {
   func.return
 
 // CHECK: error: expected '}' at the end of a region, found the end of the file
-// CHECK-NEXT: --> {{.*}}text.pir:[[#@LINE+3]]:34
+// CHECK-NEXT: --> {{.*}}text.pir:[[#@LINE-3]]:14
 // CHECK: note: the region begins here
 // CHECK-NEXT: --> {{.*}}text.pir:[[#@LINE-6]]:16
 // CHECK: help: close it with '}'

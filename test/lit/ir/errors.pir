@@ -37,7 +37,7 @@
 // expected-note@+1 {{the region begins here}}
 "t.region"() ({
   "t.in"() : () -> ()
-// expected-error {{expected '}' at the end of a region, found the end of the file}}
+// expected-error@-1 {{expected '}' at the end of a region, found the end of the file}}
 // -----
 
 // expected-error@+1 {{custom form of unregistered operation 't.custom'}}
