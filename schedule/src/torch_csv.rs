@@ -100,7 +100,8 @@ fn read_action(text: &str, at: usize, cell: &str) -> Result<Action, TextError> {
     })
 }
 
-/// Writes a table in the order of its ranks, without idle cells.
+/// Writes a table in the order of its ranks, without idle cells; a rank that does nothing is one idle cell, since a blank line
+/// is no rank.
 ///
 /// # Errors
 /// The first slot that torch has no spelling for: its only overlap is one `F` with one `B` or `I`.
@@ -108,7 +109,8 @@ pub fn write(table: &Table) -> Result<String, Slot> {
     let mut out = String::new();
     for slots in &table.ranks {
         let cells: Result<Vec<String>, Slot> = slots.iter().map(write_slot).collect();
-        out.push_str(&cells?.join(","));
+        let line = cells?.join(",");
+        out.push_str(if line.is_empty() { "." } else { &line });
         out.push('\n');
     }
     Ok(out)
@@ -123,5 +125,19 @@ fn write_slot(slot: &Slot) -> Result<String, Slot> {
             if fused { Ok(format!("({f};{b}{FUSED}")) } else { Err(slot.clone()) }
         }
         _ => Err(slot.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{read, write};
+
+    #[test]
+    fn a_rank_that_does_nothing_is_still_a_rank() {
+        let table = read(" . \n0F0,,0B0\n").expect("a table of two ranks");
+        assert_eq!(table.ranks.len(), 2);
+        let text = write(&table).expect("plain actions");
+        assert_eq!(text, ".\n0F0,0B0\n");
+        assert_eq!(write(&read(&text).expect("just written")), Ok(text));
     }
 }

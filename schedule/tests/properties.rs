@@ -197,5 +197,9 @@ proptest! {
             prop_assert_eq!(order::print(&order::parse(&printed).unwrap()), printed);
             let _ = table.check();
         }
+        if let Ok(Ok(printed)) = torch_csv::read(&text).map(|table| torch_csv::write(&table)) {
+            let again = torch_csv::read(&printed).map(|table| torch_csv::write(&table));
+            prop_assert_eq!(again.unwrap(), Ok(printed));
+        }
     }
 }
