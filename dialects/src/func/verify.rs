@@ -117,6 +117,9 @@ pub(super) fn returned(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
     }
 }
 
+/// After so many errors no more time is spent on finding what was meant.
+const SEARCHED_ERRORS: usize = 16;
+
 pub(super) fn call(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
     let (ctx, loc) = (module.ctx(), module.op_loc(op));
     let Some(callee) = Call(op).callee(module).as_symbol(ctx).map(|name| name.text(ctx)) else {
@@ -124,7 +127,8 @@ pub(super) fn call(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
     };
     let Some(target) = module.lookup_nearest(op, callee) else {
         let mut names = Vec::new();
-        let mut at = Some(op);
+        // What was meant is looked for at the first errors only: it takes as long as there are functions.
+        let mut at = (reporter.error_count() < SEARCHED_ERRORS).then_some(op);
         while let Some(scope) = at {
             if module.has_trait(scope, Trait::SymbolTable)
                 && let Some(block) = module.only_block(scope)
