@@ -92,12 +92,10 @@ pub fn render(ctx: &Context, sources: &Sources, diagnostic: &Diagnostic, colour:
                 Origin::path(file.to_owned()).line(line as usize).char_column(col as usize),
             ),
             Some(text) if text.len() > LONGEST_LINE => {
-                let column = text.get(..col as usize - 1).map_or(col as usize, |before| {
-                    without_mark(before).chars().count() + 1
-                });
-                group.element(
-                    Origin::path(file.to_owned()).line(line as usize).char_column(column),
-                )
+                let column = text
+                    .get(..col as usize - 1)
+                    .map_or(col as usize, |before| without_mark(before).chars().count() + 1);
+                group.element(Origin::path(file.to_owned()).line(line as usize).char_column(column))
             }
             Some(text) => {
                 let shown = without_mark(text);

@@ -7,7 +7,7 @@ use crate::interfaces::{Branch, Fold, FoldInput, Folded, MemoryEffects};
 use crate::text::{PrintOptions, parse_module, print_module};
 use crate::{
     Arity, AttrConstraint, AttrDef, Context, Dialect, Module, Op, OpDef, OpState, RegionDef,
-    Reporter, SourceFile, Trait, TypeConstraint, ValueDef,
+    Reporter, SourceFile, SuccessorDef, Trait, TypeConstraint, ValueDef,
 };
 
 /// `t.const`, `t.add` (folds, constants to the right), `t.use` (stays), `t.region`, `t.func`, `t.br`, `t.cond`.
@@ -23,6 +23,7 @@ fn dialect() -> Dialect {
         def.operands.push(any.clone());
         def.results.push(any);
         def.regions.push(RegionDef { name: "any".into(), arity: Arity::Variadic });
+        def.successors.push(SuccessorDef { name: "any".into(), arity: Arity::Variadic });
         def
     };
     let mut constant = op("t.const", &[Trait::Pure, Trait::ConstantLike]);

@@ -327,8 +327,17 @@ impl<'p> Parser<'p> {
         }
         let (message, hint) = match known {
             Some(known) => {
-                let close = did_you_mean(op, known.ops.iter().filter_map(|def| def.name.strip_prefix(dialect)?.strip_prefix('.')));
-                (format!("dialect '{dialect}' has no operation '{name}'"), close.map(|c| format!("did you mean '{dialect}.{c}'?")))
+                let close = did_you_mean(
+                    op,
+                    known
+                        .ops
+                        .iter()
+                        .filter_map(|def| def.name.strip_prefix(dialect)?.strip_prefix('.')),
+                );
+                (
+                    format!("dialect '{dialect}' has no operation '{name}'"),
+                    close.map(|c| format!("did you mean '{dialect}.{c}'?")),
+                )
             }
             None if dialect.is_empty() => {
                 let hint = match self.continues_line(start) {
@@ -339,7 +348,9 @@ impl<'p> Parser<'p> {
             }
             None if self.ctx.allow_unregistered => {
                 let close = did_you_mean(dialect, self.ctx.dialects().iter().map(|d| d.name));
-                let close = close.map(|c| format!("{c}.{op}")).filter(|name| self.ctx.op_name(name).def(self.ctx).is_some());
+                let close = close
+                    .map(|c| format!("{c}.{op}"))
+                    .filter(|name| self.ctx.op_name(name).def(self.ctx).is_some());
                 let hint = close.map_or_else(
                     || "unregistered operations are read in the generic form only: \"dialect.op\"(...)".to_owned(),
                     |c| format!("did you mean '{c}'?"),
@@ -349,7 +360,10 @@ impl<'p> Parser<'p> {
             None => {
                 let close = did_you_mean(dialect, self.ctx.dialects().iter().map(|d| d.name));
                 let hint = close.map_or_else(
-                    || "pass --allow-unregistered-dialect to accept operations of unknown dialects".to_owned(),
+                    || {
+                        "pass --allow-unregistered-dialect to accept operations of unknown dialects"
+                            .to_owned()
+                    },
                     |c| format!("did you mean '{c}.{op}'?"),
                 );
                 (format!("unknown dialect '{dialect}' of operation '{name}'"), Some(hint))
