@@ -17,7 +17,8 @@ pub struct RunOptions {
     pub verify_each: bool,
     /// The IR to print around passes. While any is, everything runs on one thread.
     pub printing: IrPrinting,
-    /// How many threads run pipelines on isolated operations: 1 for none but the caller's, 0 for one a core.
+    /// How many threads run pipelines on isolated operations: 1 for none but the caller's, 0 for one a core
+    /// where there are four or more.
     pub threads: usize,
     /// Fewer operations than this are not worth several threads.
     pub parallel_from: usize,

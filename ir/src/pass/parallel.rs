@@ -17,6 +17,10 @@ use super::{PassRecord, RunOptions};
 use crate::module::Part;
 use crate::{Diagnostic, Module, Op};
 
+/// Operations are copied out and back, which costs about as much as quick passes do: with two cores, cse and canonicalize of a
+/// million operations took 0.39 s that way and 0.35 s on one thread.
+const WORTH_CORES: usize = 4;
+
 /// Groups a thread: more than one, so that a thread whose groups were quick takes over another's.
 const GROUPS_A_THREAD: usize = 2;
 
@@ -27,6 +31,7 @@ pub(super) fn groups(
     options: &RunOptions,
 ) -> Option<Vec<Vec<Op>>> {
     let threads = match options.threads {
+        0 if rayon::current_num_threads() < WORTH_CORES => 1,
         0 => rayon::current_num_threads(),
         given => given,
     };
