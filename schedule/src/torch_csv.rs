@@ -100,8 +100,8 @@ fn read_action(text: &str, at: usize, cell: &str) -> Result<Action, TextError> {
     })
 }
 
-/// Writes a table in the order of its ranks, without idle cells; a rank that does nothing is one idle cell, since a blank line
-/// is no rank.
+/// Writes a table in the order of its ranks, without idle cells; a rank that does nothing is one idle cell (`""`), since a
+/// blank line is no rank.
 ///
 /// # Errors
 /// The first slot that torch has no spelling for: its only overlap is one `F` with one `B` or `I`.
@@ -110,7 +110,7 @@ pub fn write(table: &Table) -> Result<String, Slot> {
     for slots in &table.ranks {
         let cells: Result<Vec<String>, Slot> = slots.iter().map(write_slot).collect();
         let line = cells?.join(",");
-        out.push_str(if line.is_empty() { "." } else { &line });
+        out.push_str(if line.is_empty() { "\"\"" } else { &line });
         out.push('\n');
     }
     Ok(out)
@@ -137,7 +137,7 @@ mod tests {
         let table = read(" . \n0F0,,0B0\n").expect("a table of two ranks");
         assert_eq!(table.ranks.len(), 2);
         let text = write(&table).expect("plain actions");
-        assert_eq!(text, ".\n0F0,0B0\n");
+        assert_eq!(text, "\"\"\n0F0,0B0\n");
         assert_eq!(write(&read(&text).expect("just written")), Ok(text));
     }
 }
