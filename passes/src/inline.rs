@@ -96,9 +96,8 @@ fn callees_first(module: &Module, root: Op) -> Vec<(Op, bool)> {
     let mut graph = DiGraph::<Op, ()>::new();
     let nodes: FxHashMap<Op, NodeIndex> =
         callables.iter().map(|op| (*op, graph.add_node(*op))).collect();
-    let mut targets = Targets::default();
     for &callable in &callables {
-        for callee in module.walk(callable).filter_map(|op| targets.of(module, op)) {
+        for callee in module.walk(callable).filter_map(|op| target(module, op)) {
             if let Some(&to) = nodes.get(&callee) {
                 graph.update_edge(nodes[&callable], to, ());
             }
@@ -115,33 +114,10 @@ fn callees_first(module: &Module, root: Op) -> Vec<(Op, bool)> {
     order
 }
 
-/// Symbols found before: a call in each of ten thousand functions is not looked for ten thousand times.
-#[derive(Default)]
-struct Targets {
-    tables: FxHashMap<Op, FxHashMap<piper_ir::Name, Op>>,
-}
-
-impl Targets {
-    /// The callable with a body that an operation calls.
-    fn of(&mut self, module: &Module, op: Op) -> Option<Op> {
-        let name = (Call::of(module, op)?.callee)(module, op)?;
-        let mut at = module.parent_op(op);
-        while let Some(table) = at {
-            if module.has_trait(table, Trait::SymbolTable) {
-                let symbols = self.tables.entry(table).or_insert_with(|| {
-                    let block = module.only_block(table);
-                    let ops = block.into_iter().flat_map(|block| module.ops(block));
-                    ops.filter_map(|op| Some((module.ctx().name(module.symbol_name(op)?), op)))
-                        .collect()
-                });
-                if let Some(&found) = symbols.get(&name) {
-                    return Callable::body_of(module, found).map(|_| found);
-                }
-            }
-            at = module.parent_op(table);
-        }
-        None
-    }
+/// The callable with a body that an operation calls.
+fn target(module: &Module, op: Op) -> Option<Op> {
+    let found = Call::of(module, op)?.target(module, op)?;
+    Callable::body_of(module, found).map(|_| found)
 }
 
 struct Inliner<'m> {
@@ -154,7 +130,6 @@ struct Inliner<'m> {
 
 impl Inliner<'_> {
     fn callable(&mut self, callable: Op, rounds: u32) {
-        let mut targets = Targets::default();
         for round in 0..=rounds {
             if let Some(patterns) = &self.patterns {
                 simplify(self.module, callable, patterns, SimplifyOptions::default());
@@ -165,7 +140,7 @@ impl Inliner<'_> {
             let calls: Vec<(Op, Op)> = self
                 .module
                 .walk(callable)
-                .filter_map(|op| Some((op, targets.of(self.module, op)?)))
+                .filter_map(|op| Some((op, target(self.module, op)?)))
                 .collect();
             let mut any = false;
             for (call, callee) in calls {

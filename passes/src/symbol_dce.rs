@@ -75,7 +75,6 @@ struct Search<'m> {
     live: FxHashSet<Op>,
     /// Operations whose inside is to be searched, with whether their table is hidden.
     pending: Vec<(Op, bool)>,
-    tables: FxHashMap<Op, FxHashMap<Name, Op>>,
     /// The symbols each attribute names: root and path.
     named: FxHashMap<Attr, Vec<Attr>>,
     /// Whether the table around a candidate is hidden.
@@ -90,7 +89,6 @@ impl<'m> Search<'m> {
             candidates: Vec::new(),
             live: FxHashSet::default(),
             pending: Vec::new(),
-            tables: FxHashMap::default(),
             named: FxHashMap::default(),
             hidden: FxHashMap::default(),
         }
@@ -183,11 +181,11 @@ impl<'m> Search<'m> {
         let mut at = Some(from);
         while let Some(op) = at {
             if module.has_trait(op, Trait::SymbolTable)
-                && let Some(mut found) = self.lookup(op, root)
+                && let Some(mut found) = module.lookup(op, root.text(module.ctx()))
             {
                 self.need(found);
                 for &name in nested {
-                    let Some(inner) = self.lookup(found, name) else { return };
+                    let Some(inner) = module.lookup(found, name.text(module.ctx())) else { return };
                     self.need(inner);
                     found = inner;
                 }
@@ -203,16 +201,6 @@ impl<'m> Search<'m> {
         {
             self.pending.push((symbol, is_hidden));
         }
-    }
-
-    fn lookup(&mut self, table: Op, name: Name) -> Option<Op> {
-        let module = self.module;
-        let symbols = self.tables.entry(table).or_insert_with(|| {
-            let block = module.only_block(table);
-            let ops = block.into_iter().flat_map(|block| module.ops(block));
-            ops.filter_map(|op| Some((module.ctx().name(module.symbol_name(op)?), op))).collect()
-        });
-        symbols.get(&name).copied()
     }
 }
 

@@ -10,6 +10,7 @@ mod blocks;
 mod build;
 mod edit;
 mod structure;
+mod symbols;
 mod transplant;
 mod walk;
 
@@ -116,6 +117,7 @@ pub struct Module {
     arg_locs: rustc_hash::FxHashMap<Value, Loc>,
     /// What stood at the end of the file; most files end with their operations.
     resources: Option<Box<Resources>>,
+    symbols: symbols::SymbolIndex,
     root: Op,
 }
 
@@ -145,6 +147,7 @@ impl Module {
             value_names: Vec::new(),
             arg_locs: Default::default(),
             resources: None,
+            symbols: Default::default(),
             root: Op::NONE,
         }
     }

@@ -60,24 +60,4 @@ impl Module {
     pub fn top_level(&self) -> Vec<Op> {
         self.ops(self.body()).collect()
     }
-
-    /// The operation with this `sym_name` directly inside a symbol table operation.
-    pub fn lookup(&self, table: Op, name: &str) -> Option<Op> {
-        let block = self.only_block(table)?;
-        self.ops(block).find(|&op| self.symbol_name(op) == Some(name))
-    }
-
-    /// The operation with this `sym_name` in the nearest enclosing symbol table that has one.
-    pub fn lookup_nearest(&self, from: Op, name: &str) -> Option<Op> {
-        let mut at = Some(from);
-        while let Some(op) = at {
-            if self.has_trait(op, crate::Trait::SymbolTable)
-                && let Some(found) = self.lookup(op, name)
-            {
-                return Some(found);
-            }
-            at = self.parent_op(op);
-        }
-        None
-    }
 }
