@@ -10,8 +10,8 @@
 //! forward values directly; what crosses from forward to backward is thereby explicit. Cotangents that nobody needs are not
 //! computed: those of data, of constants, of whatever does not depend on a parameter.
 //!
-//! Fails at an operation without a rule (the interface `Differentiable`), on a function that is still called or has calls or
-//! regions inside, on results that are not one scalar, and on parameters of one name that differ.
+//! Fails at an operation without a rule (the interface `Differentiable`), on a function that is still called, has several
+//! blocks, or has calls or regions inside, on results that are not one scalar, and on parameters of one name that differ.
 //!
 //! ```mlir
 //! // before
@@ -78,7 +78,7 @@ fn is_done(module: &Module, func: Op) -> bool {
 /// The functions to differentiate: those that plans name; without a plan, those that nobody calls. Not those that are done.
 fn targets(module: &Module) -> Vec<Op> {
     let open = |op: &Op| {
-        Func::cast(module, *op).is_some_and(|f| f.block(module).is_some()) && !is_done(module, *op)
+        Func::cast(module, *op).is_some_and(|f| f.entry(module).is_some()) && !is_done(module, *op)
     };
     let plans = plans(module);
     if !plans.is_empty() {
@@ -116,6 +116,16 @@ pub fn differentiate(
     reporter: &mut Reporter<'_>,
 ) -> Result<usize, PassFailed> {
     let before = reporter.error_count();
+    if Func(func).block(module).is_none() {
+        let name = module.symbol_name(func).unwrap_or_default();
+        reporter
+            .error(
+                module.op_loc(func),
+                format!("'@{name}' has branches, which have no gradient here"),
+            )
+            .hint("write it as one block; a choice between values is an operation, not a branch");
+        return Err(PassFailed);
+    }
     let Some(loss) = activity::loss(module, func, reporter) else { return Err(PassFailed) };
     let active = activity::active_values(module, func, reporter);
     if reporter.error_count() > before {

@@ -30,3 +30,14 @@ func.func @loss(%t: tensor<2xi32>) -> tensor<f32> {
   %l = nn.cross_entropy %y, %t {denominator = 2} : (tensor<2x4xf32>, tensor<2xi32>) -> tensor<f32>
   func.return %l : tensor<f32>
 }
+
+// -----
+
+// expected-error@+1 {{'@loss' has branches, which have no gradient here}}
+func.func @loss(%t: tensor<2xi32>) -> tensor<f32> {
+  %w = nn.parameter "w" init = ones : tensor<2x4xf32>
+  cf.br ^bb1
+^bb1:
+  %l = nn.cross_entropy %w, %t {denominator = 2} : (tensor<2x4xf32>, tensor<2xi32>) -> tensor<f32>
+  func.return %l : tensor<f32>
+}
