@@ -57,12 +57,13 @@ fn parse_module(p: &mut Parser<'_>) -> ParseResult<()> {
     if p.at(TokenKind::At) {
         let name = p.parse_symbol_name()?;
         let attr = p.ctx().str_attr(name.text(p.ctx()));
-        let key = p.ctx().name("sym_name");
-        p.state().attrs.push((key, attr));
+        p.set_attr("sym_name", attr);
     }
     if p.eat_keyword("attributes") {
-        let attrs = p.parse_attr_dict()?;
-        p.state().attrs.extend(attrs);
+        if !p.at(TokenKind::LBrace) {
+            return Err(p.expected("'{' and the attributes"));
+        }
+        p.parse_optional_attributes()?;
     }
     let region = p.parse_body(true, &[])?;
     p.state().regions.push(region);

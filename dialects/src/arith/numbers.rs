@@ -213,14 +213,12 @@ pub(super) fn map_float(
     floats_attr(ctx, ty, &folded?)
 }
 
-/// Folds a floating-point operation on two constants. A NaN among them is the result; one that arises is the positive one.
-pub(super) fn map_floats(
+/// The elements of two constants side by side; a splat has as many as the other.
+fn float_pairs(
     ctx: &Context,
     a: Option<Attr>,
     b: Option<Attr>,
-    ty: Type,
-    fold: impl Fn(f64, f64) -> f64,
-) -> Option<Attr> {
+) -> Option<impl Iterator<Item = (f64, f64)> + use<>> {
     let (a, b) = (a?, b?);
     let expanded = len(ctx, a).or(len(ctx, b));
     let (Values::Floats(xs), Values::Floats(ys)) =
@@ -231,7 +229,18 @@ pub(super) fn map_floats(
     if xs.len() != ys.len() {
         return None;
     }
-    let folded: Vec<f64> = xs.into_iter().zip(ys).map(|(x, y)| fold(x, y)).collect();
+    Some(xs.into_iter().zip(ys))
+}
+
+/// Folds a floating-point operation on two constants. A NaN among them is the result; one that arises is the positive one.
+pub(super) fn map_floats(
+    ctx: &Context,
+    a: Option<Attr>,
+    b: Option<Attr>,
+    ty: Type,
+    fold: impl Fn(f64, f64) -> f64,
+) -> Option<Attr> {
+    let folded: Vec<f64> = float_pairs(ctx, a, b)?.map(|(x, y)| fold(x, y)).collect();
     floats_attr(ctx, ty, &folded)
 }
 
@@ -255,17 +264,7 @@ pub(super) fn compare_floats(
     ty: Type,
     fold: impl Fn(f64, f64) -> bool,
 ) -> Option<Attr> {
-    let (a, b) = (a?, b?);
-    let expanded = len(ctx, a).or(len(ctx, b));
-    let (Values::Floats(xs), Values::Floats(ys)) =
-        (Values::of(ctx, a, expanded)?, Values::of(ctx, b, expanded)?)
-    else {
-        return None;
-    };
-    if xs.len() != ys.len() {
-        return None;
-    }
-    let folded: Vec<i128> = xs.into_iter().zip(ys).map(|(x, y)| fold(x, y).into()).collect();
+    let folded: Vec<i128> = float_pairs(ctx, a, b)?.map(|(x, y)| fold(x, y).into()).collect();
     ints_attr(ctx, ty, &folded)
 }
 

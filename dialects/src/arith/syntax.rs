@@ -1,6 +1,6 @@
 //! The custom forms: operands, flags, attributes, then one type for all, or `from to to`.
 
-use piper_ir::{Attr, Op, ParseResult, Parser, Printer, TokenKind, Type};
+use piper_ir::{Op, ParseResult, Parser, Printer, TokenKind, Type};
 
 use super::flags::{FASTMATH, Flags, OVERFLOW, bits_of};
 
@@ -12,11 +12,6 @@ pub(super) const ROUNDING: &[&str] =
 const WRITTEN: &[&str] =
     &["overflowFlags", "fastmath", "isExact", "roundingmode", "predicate", "value"];
 
-fn set(p: &mut Parser<'_>, name: &str, attr: Attr) {
-    let name = p.ctx().name(name);
-    p.state().attrs.push((name, attr));
-}
-
 fn declares(p: &mut Parser<'_>, name: &str) -> bool {
     let ctx = p.ctx();
     p.state().name.def(ctx).is_some_and(|def| def.attr_slot(name).is_some())
@@ -26,7 +21,7 @@ fn parse_flag_set(p: &mut Parser<'_>, flags: &Flags, name: &str) -> ParseResult<
     if p.at_keyword(flags.keyword) && declares(p, name) {
         p.advance();
         let attr = flags.parse(p)?;
-        set(p, name, attr);
+        p.set_attr(name, attr);
     }
     Ok(())
 }
@@ -38,20 +33,18 @@ fn parse_flags(p: &mut Parser<'_>) -> ParseResult<()> {
         if p.at_keyword("exact") && declares(p, "isExact") {
             p.advance();
             let unit = p.ctx().unit();
-            set(p, "isExact", unit);
+            p.set_attr("isExact", unit);
         }
         if declares(p, "roundingmode")
             && let Some(number) = ROUNDING.iter().position(|mode| p.at_keyword(mode))
         {
             p.advance();
             let ctx = p.ctx();
-            set(p, "roundingmode", ctx.int_attr_of(ctx.i32(), number as i128));
+            p.set_attr("roundingmode", ctx.int_attr_of(ctx.i32(), number as i128));
         }
         parse_flag_set(p, &FASTMATH, "fastmath")?;
     }
-    let attrs = p.parse_optional_attr_dict()?;
-    p.state().attrs.extend(attrs);
-    Ok(())
+    p.parse_optional_attributes()
 }
 
 fn print_flag_set(p: &mut Printer<'_>, op: Op, flags: &Flags, name: &str) {
@@ -176,7 +169,7 @@ pub(super) fn parse_compare(p: &mut Parser<'_>, cases: &[&str]) -> ParseResult<(
         return Err(piper_ir::text::Failed);
     };
     let predicate = p.ctx().int_attr(number as i64);
-    set(p, "predicate", predicate);
+    p.set_attr("predicate", predicate);
     p.expect(TokenKind::Comma, "',' and the operands")?;
     let ty = parse_uniform(p)?;
     let ctx = p.ctx();
@@ -227,14 +220,13 @@ pub(super) fn print_select(p: &mut Printer<'_>, op: Op) {
 
 /// `{attributes} 42 : i32`
 pub(super) fn parse_constant(p: &mut Parser<'_>) -> ParseResult<()> {
-    let attrs = p.parse_optional_attr_dict()?;
-    p.state().attrs.extend(attrs);
+    p.parse_optional_attributes()?;
     let at = p.token().start;
     let value = p.parse_attribute()?;
     let Some(ty) = value.ty(p.ctx()) else {
         return Err(p.error_at(at, "a constant has a value with a type: a number, or dense<...>"));
     };
-    set(p, "value", value);
+    p.set_attr("value", value);
     p.state().result_types.push(ty);
     Ok(())
 }

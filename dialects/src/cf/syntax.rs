@@ -1,22 +1,9 @@
 //! The custom forms.
 
 use piper_ir::interfaces::Branch;
-use piper_ir::{
-    Attr, Block, OPERAND_SEGMENTS, Op, ParseResult, Parser, Printer, TokenKind, Type, Value,
-};
+use piper_ir::{Block, OPERAND_SEGMENTS, Op, ParseResult, Parser, Printer, TokenKind, Type, Value};
 
 use super::{CondBr, Switch};
-
-fn set(p: &mut Parser<'_>, name: &str, attr: Attr) {
-    let name = p.ctx().name(name);
-    p.state().attrs.push((name, attr));
-}
-
-fn parse_attrs(p: &mut Parser<'_>) -> ParseResult<()> {
-    let attrs = p.parse_optional_attr_dict()?;
-    p.state().attrs.extend(attrs);
-    Ok(())
-}
 
 /// `^block(%a, %b : i32, f32)`
 fn parse_target(p: &mut Parser<'_>) -> ParseResult<(Block, Vec<Value>)> {
@@ -55,7 +42,7 @@ pub(super) fn parse_br(p: &mut Parser<'_>) -> ParseResult<()> {
     let (block, values) = parse_target(p)?;
     p.state().successors.push(block);
     p.state().operands.extend(values);
-    parse_attrs(p)
+    p.parse_optional_attributes()
 }
 
 pub(super) fn print_br(p: &mut Printer<'_>, op: Op) {
@@ -77,7 +64,7 @@ pub(super) fn parse_cond_br(p: &mut Parser<'_>) -> ParseResult<()> {
         })?;
         p.expect(TokenKind::RParen, "')'")?;
         let attr = p.ctx().i32_array_attr(&weights);
-        set(p, "branch_weights", attr);
+        p.set_attr("branch_weights", attr);
     }
     p.expect(TokenKind::Comma, "',' and the block to go to if the condition holds")?;
     let then = parse_target(p)?;
@@ -87,11 +74,11 @@ pub(super) fn parse_cond_br(p: &mut Parser<'_>) -> ParseResult<()> {
     let condition = p.resolve_all(&[condition], &[i1], start)?;
     let sizes = [1, then.1.len() as i64, otherwise.1.len() as i64];
     let sizes = p.ctx().i32_array_attr(&sizes);
-    set(p, OPERAND_SEGMENTS, sizes);
+    p.set_attr(OPERAND_SEGMENTS, sizes);
     let state = p.state();
     state.successors.extend([then.0, otherwise.0]);
     state.operands.extend(condition.into_iter().chain(then.1).chain(otherwise.1));
-    parse_attrs(p)
+    p.parse_optional_attributes()
 }
 
 pub(super) fn print_cond_br(p: &mut Printer<'_>, op: Op) {
@@ -135,18 +122,18 @@ pub(super) fn parse_switch(p: &mut Parser<'_>) -> ParseResult<()> {
     p.expect(TokenKind::RSquare, "',' or ']'")?;
     let ctx = p.ctx();
     if let Some(attr) = super::switch::case_values(ctx, ty, &values) {
-        set(p, "case_values", attr);
+        p.set_attr("case_values", attr);
     }
     let segments: Vec<i64> = targets.iter().map(|(_, values)| values.len() as i64).collect();
     let sizes = [1, default.1.len() as i64, segments.iter().sum()];
-    set(p, "case_operand_segments", ctx.i32_array_attr(&segments));
-    set(p, OPERAND_SEGMENTS, ctx.i32_array_attr(&sizes));
+    p.set_attr("case_operand_segments", ctx.i32_array_attr(&segments));
+    p.set_attr(OPERAND_SEGMENTS, ctx.i32_array_attr(&sizes));
     let state = p.state();
     state.successors.push(default.0);
     state.successors.extend(targets.iter().map(|(block, _)| *block));
     state.operands.extend(flag.into_iter().chain(default.1));
     state.operands.extend(targets.into_iter().flat_map(|(_, values)| values));
-    parse_attrs(p)
+    p.parse_optional_attributes()
 }
 
 pub(super) fn print_switch(p: &mut Printer<'_>, op: Op) {

@@ -38,21 +38,16 @@ impl Typed {
 /// What is written in the head of a function and nowhere else.
 const HEAD: [&str; 3] = ["sym_name", "function_type", "sym_visibility"];
 
-fn set(p: &mut Parser<'_>, name: &str, attr: Attr) {
-    let name = p.ctx().name(name);
-    p.state().attrs.push((name, attr));
-}
-
 pub(crate) fn parse_func(p: &mut Parser<'_>) -> ParseResult<()> {
     let ctx = p.ctx();
     for visibility in ["private", "public", "nested"] {
         if p.eat_keyword(visibility) {
-            set(p, "sym_visibility", ctx.str_attr(visibility));
+            p.set_attr("sym_visibility", ctx.str_attr(visibility));
             break;
         }
     }
     let name = p.parse_symbol_name()?;
-    set(p, "sym_name", ctx.str_attr(name.text(ctx)));
+    p.set_attr("sym_name", ctx.str_attr(name.text(ctx)));
 
     let (mut entry, mut args): (Vec<EntryArg<'_>>, Typed) = Default::default();
     p.expect(TokenKind::LParen, "'(' and the arguments")?;
@@ -85,12 +80,12 @@ pub(crate) fn parse_func(p: &mut Parser<'_>) -> ParseResult<()> {
         }
     }
     let ty = ctx.function(&args.types, &results.types);
-    set(p, "function_type", ctx.type_attr(ty));
+    p.set_attr("function_type", ctx.type_attr(ty));
     if let Some(attr) = args.attr(ctx) {
-        set(p, "arg_attrs", attr);
+        p.set_attr("arg_attrs", attr);
     }
     if let Some(attr) = results.attr(ctx) {
-        set(p, "res_attrs", attr);
+        p.set_attr("res_attrs", attr);
     }
 
     if p.eat_keyword("attributes") {
@@ -194,12 +189,11 @@ pub(crate) fn parse_call(p: &mut Parser<'_>) -> ParseResult<()> {
     let start = p.token().start;
     let callee = p.parse_symbol_name()?;
     let callee = p.ctx().symbol_attr_of(callee);
-    set(p, "callee", callee);
+    p.set_attr("callee", callee);
     p.expect(TokenKind::LParen, "'(' and the operands")?;
     let operands = p.parse_operands()?;
     p.expect(TokenKind::RParen, "',' or ')'")?;
-    let attrs = p.parse_optional_attr_dict()?;
-    p.state().attrs.extend(attrs);
+    p.parse_optional_attributes()?;
     p.expect(TokenKind::Colon, "':' and the callee's type")?;
     let types = p.parse_type_list()?;
     p.expect(TokenKind::Arrow, "'->' and the result types")?;

@@ -5,25 +5,6 @@
 use piper_ir::text::{Failed, OperandName, Parser};
 use piper_ir::{Attr, AttrData, Context, Op, ParseResult, Printer, TokenKind, Type};
 
-/// Sets a declared attribute of the operation that is read.
-pub(super) fn set(p: &mut Parser<'_>, name: &str, attr: Attr) {
-    let name = p.ctx().name(name);
-    p.state().attrs.push((name, attr));
-}
-
-/// Reads an optional attribute dictionary.
-pub(super) fn attr_dict(p: &mut Parser<'_>) -> ParseResult<()> {
-    let start = p.token().start;
-    for (name, attr) in p.parse_optional_attr_dict()? {
-        if p.state().attrs.iter().any(|(known, _)| *known == name) {
-            let text = name.text(p.ctx());
-            return Err(p.error_at(start, format!("attribute '{text}' is given twice")));
-        }
-        p.state().attrs.push((name, attr));
-    }
-    Ok(())
-}
-
 /// Reads `,`.
 pub(super) fn comma(p: &mut Parser<'_>) -> ParseResult<()> {
     p.expect(TokenKind::Comma, "','").map(|_| ())
@@ -51,7 +32,7 @@ pub(super) fn keyed_list(p: &mut Parser<'_>, word: &str, name: &str) -> ParseRes
     key(p, word)?;
     let list = int_list(p)?;
     let attr = p.ctx().int_array_attr(&list);
-    set(p, name, attr);
+    p.set_attr(name, attr);
     Ok(())
 }
 
@@ -60,7 +41,7 @@ pub(super) fn keyed_int(p: &mut Parser<'_>, word: &str, name: &str) -> ParseResu
     key(p, word)?;
     let value = p.parse_integer()?;
     let attr = p.ctx().int_attr(value);
-    set(p, name, attr);
+    p.set_attr(name, attr);
     Ok(())
 }
 
@@ -100,7 +81,7 @@ pub(super) fn finish_functional<'p>(
     p: &mut Parser<'p>,
     operands: &[OperandName<'p>],
 ) -> ParseResult<()> {
-    attr_dict(p)?;
+    p.parse_optional_attributes()?;
     p.expect(TokenKind::Colon, "':' and the operation's type")?;
     functional(p, operands)
 }
@@ -130,7 +111,7 @@ pub(super) fn resolve<'p>(
 
 /// `{...} : T` or `{...} : (T, U) -> V`
 pub(super) fn finish_same<'p>(p: &mut Parser<'p>, operands: &[OperandName<'p>]) -> ParseResult<()> {
-    attr_dict(p)?;
+    p.parse_optional_attributes()?;
     p.expect(TokenKind::Colon, "':' and the operation's type")?;
     let start = p.token().start;
     if p.at(TokenKind::LParen) {

@@ -8,7 +8,6 @@ use piper_ir::{Attr, AttrData, Context, Op, ParseResult, Parser, Printer, TokenK
 use piper_schedule::text::Span;
 use piper_schedule::text::filter::{Clause, Filter, Pattern};
 
-use super::mesh_syntax::{parse_rest, set};
 use super::{SplitBackwardOp, tag_text};
 
 /// The filter behind a filter attribute; `None` if it is not one.
@@ -122,8 +121,8 @@ pub(super) fn print(p: &mut Printer<'_>, attr: Attr) {
 
 pub(super) fn parse_op(p: &mut Parser<'_>) -> ParseResult<()> {
     let filter = parse(p)?;
-    set(p, "filter", filter);
-    parse_rest(p)
+    p.set_attr("filter", filter);
+    p.parse_optional_attributes()
 }
 
 pub(super) fn print_op(p: &mut Printer<'_>, op: Op) {

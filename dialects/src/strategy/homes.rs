@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use piper_ir::{Attr, Context, Op, ParseResult, Parser, Printer, TokenKind};
 
-use super::mesh_syntax::{parse_rest, set};
 use super::{Home, PlaceOp, filter};
 
 /// A range of microbatches as an attribute: `[start, end]`, end excluded.
@@ -32,7 +31,7 @@ pub(super) fn range_of(ctx: &Context, attr: Attr) -> Option<Range<u32>> {
 pub(super) fn parse(p: &mut Parser<'_>) -> ParseResult<()> {
     let ctx = p.ctx();
     let filter = filter::parse(p)?;
-    set(p, "filter", filter);
+    p.set_attr("filter", filter);
     p.expect_keyword("on")?;
     let start = p.token().start;
     let homes = p.parse_attribute()?;
@@ -45,7 +44,7 @@ pub(super) fn parse(p: &mut Parser<'_>) -> ParseResult<()> {
             );
         }
     };
-    set(p, "homes", homes);
+    p.set_attr("homes", homes);
     if p.eat_keyword("microbatches") {
         p.expect(TokenKind::Equal, "'='")?;
         p.expect(TokenKind::LSquare, "'[' and a range for each home, such as [0:4, 4:8]")?;
@@ -57,9 +56,9 @@ pub(super) fn parse(p: &mut Parser<'_>) -> ParseResult<()> {
             ranges.push(ctx.array_attr([ctx.int_attr(first), ctx.int_attr(end)]));
             Ok(())
         })?;
-        set(p, "microbatches", ctx.array_attr(ranges));
+        p.set_attr("microbatches", ctx.array_attr(ranges));
     }
-    parse_rest(p)
+    p.parse_optional_attributes()
 }
 
 pub(super) fn print(p: &mut Printer<'_>, op: Op) {

@@ -4,29 +4,10 @@ use piper_ir::{Op, ParseResult, Parser, Printer, TokenKind};
 
 use super::MeshOp;
 
-/// Adds an attribute to the operation being read.
-pub(super) fn set(p: &mut Parser<'_>, key: &str, attr: piper_ir::Attr) {
-    let name = p.ctx().name(key);
-    p.state().attrs.push((name, attr));
-}
-
-/// Reads the attributes at the end of a custom form.
-pub(super) fn parse_rest(p: &mut Parser<'_>) -> ParseResult<()> {
-    let start = p.token().start;
-    for (name, attr) in p.parse_optional_attr_dict()? {
-        if p.state().attrs.iter().any(|(known, _)| *known == name) {
-            let text = name.text(p.ctx());
-            return Err(p.error_at(start, format!("attribute '{text}' is given twice")));
-        }
-        p.state().attrs.push((name, attr));
-    }
-    Ok(())
-}
-
 pub(super) fn parse(p: &mut Parser<'_>) -> ParseResult<()> {
     let ctx = p.ctx();
     let name = p.parse_symbol_name()?;
-    set(p, "sym_name", ctx.str_attr(name.text(ctx)));
+    p.set_attr("sym_name", ctx.str_attr(name.text(ctx)));
     p.expect(TokenKind::Less, "'<' and the axes, as in <[\"pp\" = 4, \"dp\" = 2]>")?;
     p.expect(TokenKind::LSquare, "'[' and the axes, as in <[\"pp\" = 4, \"dp\" = 2]>")?;
     let (mut axes, mut sizes) = (Vec::new(), Vec::new());
@@ -38,9 +19,9 @@ pub(super) fn parse(p: &mut Parser<'_>) -> ParseResult<()> {
         Ok(())
     })?;
     p.expect(TokenKind::Greater, "'>'")?;
-    set(p, "axes", ctx.array_attr(axes));
-    set(p, "sizes", ctx.int_array_attr(&sizes));
-    parse_rest(p)
+    p.set_attr("axes", ctx.array_attr(axes));
+    p.set_attr("sizes", ctx.int_array_attr(&sizes));
+    p.parse_optional_attributes()
 }
 
 pub(super) fn print(p: &mut Printer<'_>, op: Op) {

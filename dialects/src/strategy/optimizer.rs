@@ -4,8 +4,6 @@ use piper_ir::diag::did_you_mean;
 use piper_ir::text::Failed;
 use piper_ir::{Attr, Context, Module, Op, ParseResult, Parser, Printer, TokenKind};
 
-use super::mesh_syntax::{parse_rest, set};
-
 /// The known algorithms.
 pub(super) const ALGORITHMS: &[&str] = &["adamw", "sgd"];
 /// Options in the order in which they are written, each with the algorithms that take it.
@@ -144,7 +142,7 @@ fn word_of<'w>(p: &mut Parser<'_>, what: &str, words: &[&'w str]) -> ParseResult
 pub(super) fn parse(p: &mut Parser<'_>) -> ParseResult<()> {
     let ctx = p.ctx();
     let algorithm = word_of(p, "an optimizer", ALGORITHMS)?;
-    set(p, "algorithm", ctx.str_attr(algorithm));
+    p.set_attr("algorithm", ctx.str_attr(algorithm));
     let names: Vec<&str> =
         OPTIONS.iter().filter(|(_, by)| by.contains(&algorithm)).map(|(name, _)| *name).collect();
     p.expect(TokenKind::Less, "'<' and the options, as in <lr = 3.0e-4>")?;
@@ -161,10 +159,10 @@ pub(super) fn parse(p: &mut Parser<'_>) -> ParseResult<()> {
         } else {
             p.parse_attribute()?
         };
-        set(p, option, value);
+        p.set_attr(option, value);
         Ok(())
     })?;
-    parse_rest(p)
+    p.parse_optional_attributes()
 }
 
 fn parse_lr_schedule(p: &mut Parser<'_>) -> ParseResult<Attr> {

@@ -4,7 +4,6 @@ use piper_ir::{Op, ParseResult, Parser, Printer, TokenKind};
 use piper_schedule::{Slot, TextError, text};
 
 use super::OrderOp;
-use super::mesh_syntax::{parse_rest, set};
 
 /// The slots of a row.
 ///
@@ -23,10 +22,10 @@ pub(super) fn parse(p: &mut Parser<'_>) -> ParseResult<()> {
     p.expect_keyword("stages")?;
     p.expect(TokenKind::Equal, "'='")?;
     let stages = p.parse_string()?;
-    set(p, "stages", ctx.str_attr(&stages));
+    p.set_attr("stages", ctx.str_attr(&stages));
     p.expect_keyword("on")?;
     let slice = p.parse_attribute()?;
-    set(p, "slice", slice);
+    p.set_attr("slice", slice);
     let start = p.token().start;
     let row = p.parse_string()?;
     if let Err(error) = row_of(&row) {
@@ -38,8 +37,8 @@ pub(super) fn parse(p: &mut Parser<'_>) -> ParseResult<()> {
         p.report_at(at, message).hint = error.hint;
         return Err(piper_ir::text::Failed);
     }
-    set(p, "row", ctx.str_attr(&row));
-    parse_rest(p)
+    p.set_attr("row", ctx.str_attr(&row));
+    p.parse_optional_attributes()
 }
 
 pub(super) fn print(p: &mut Printer<'_>, op: Op) {

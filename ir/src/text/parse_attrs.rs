@@ -380,6 +380,38 @@ impl<'p> Parser<'p> {
         })
     }
 
+    /// Sets an attribute of the operation that is read.
+    pub fn set_attr(&mut self, name: &str, attr: Attr) {
+        let name = self.ctx.name(name);
+        self.state.attrs.push((name, attr));
+    }
+
+    /// Reads an attribute dictionary, if the next token is `{`, into the operation that is read.
+    pub fn parse_optional_attributes(&mut self) -> ParseResult<()> {
+        if !self.at(TokenKind::LBrace) {
+            return Ok(());
+        }
+        let at = self.tok.start;
+        let base = self.scratch.entries.len();
+        let read = self.attr_entries(base);
+        let Self { scratch, state, .. } = self;
+        let twice = scratch.entries[base..]
+            .iter()
+            .find(|(key, _)| state.attrs.iter().any(|(k, _)| k == key));
+        let twice = twice.map(|(key, _)| *key);
+        state.attrs.extend(scratch.entries.drain(base..));
+        read?;
+        match twice {
+            None => Ok(()),
+            Some(key) => Err(self.given_twice(at, key)),
+        }
+    }
+
+    pub(super) fn given_twice(&mut self, at: u32, key: Name) -> Failed {
+        let key = key.text(self.ctx);
+        self.error_at(at, format!("attribute '{key}' is given twice"))
+    }
+
     /// Reads an attribute dictionary if the next token is `{`.
     pub fn parse_optional_attr_dict(&mut self) -> ParseResult<Vec<(Name, Attr)>> {
         if self.at(TokenKind::LBrace) { self.parse_attr_dict() } else { Ok(Vec::new()) }

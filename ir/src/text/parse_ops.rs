@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use rustc_hash::FxHashSet;
+
 use super::lexer::TokenKind;
 use super::parse_locs::ArgLoc;
 use super::parser::{Failed, ParseResult, Parser, ResultName};
@@ -9,8 +11,8 @@ use super::ssa_names::OperandName;
 use crate::diag::did_you_mean;
 use crate::opdef::Syntax;
 use crate::{
-    Block, Context, Loc, Module, Op, OpName, OpState, Region, Reporter, SourceFile, Trait, Type,
-    Value,
+    Attr, Block, Context, Loc, Module, Name, Op, OpName, OpState, Region, Reporter, SourceFile,
+    Trait, Type, Value,
 };
 
 /// Reads a source into a module. What is wrong goes to `reporter`; reading goes on at the next operation after an error,
@@ -429,7 +431,11 @@ impl<'p> Parser<'p> {
                 ));
             }
         }
-        Ok(())
+        // A custom form may have written what its dictionary has again.
+        match repeated(&state.attrs) {
+            Some(key) => Err(self.given_twice(start, key)),
+            None => Ok(()),
+        }
     }
 
     fn trailing_location(&mut self) -> ParseResult<()> {
@@ -480,9 +486,7 @@ impl<'p> Parser<'p> {
                 Ok(())
             })?;
         }
-        if self.at(TokenKind::LBrace) {
-            self.discardable_attributes()?;
-        }
+        self.parse_optional_attributes()?;
         self.expect(TokenKind::Colon, "':' and the operation's type")?;
         let at = self.tok.start;
         let first = self.scratch.types.len();
@@ -505,27 +509,6 @@ impl<'p> Parser<'p> {
         let entries = self.parse_attr_dict()?;
         self.state.attrs.extend(entries);
         Ok(())
-    }
-
-    /// `{key = attribute, ...}` into the operation's attributes.
-    fn discardable_attributes(&mut self) -> ParseResult<()> {
-        let at = self.tok.start;
-        let base = self.scratch.entries.len();
-        let read = self.attr_entries(base);
-        let Self { scratch, state, .. } = self;
-        let twice = scratch.entries[base..]
-            .iter()
-            .find(|(key, _)| state.attrs.iter().any(|(k, _)| k == key));
-        let twice = twice.map(|(key, _)| *key);
-        state.attrs.extend(scratch.entries.drain(base..));
-        read?;
-        match twice {
-            None => Ok(()),
-            Some(key) => {
-                let key = key.text(self.ctx);
-                Err(self.error_at(at, format!("attribute '{key}' is given twice")))
-            }
-        }
     }
 
     /// `(types) -> types`: resolves the operands named in the scratch list from `base` on. The type is not made one of the
@@ -675,6 +658,16 @@ impl<'p> Parser<'p> {
     pub fn state_has(&self, wanted: Trait) -> bool {
         self.state.name.def(self.ctx).is_some_and(|def| def.has(wanted))
     }
+}
+
+/// A name that stands in a list twice.
+fn repeated(attrs: &[(Name, Attr)]) -> Option<Name> {
+    if attrs.len() <= 16 {
+        let is_old = |&i: &usize| attrs[..i].iter().any(|(name, _)| *name == attrs[i].0);
+        return (1..attrs.len()).find(is_old).map(|i| attrs[i].0);
+    }
+    let mut seen = FxHashSet::default();
+    attrs.iter().map(|(name, _)| *name).find(|name| !seen.insert(*name))
 }
 
 /// MLIR lets these be written without their dialect.

@@ -811,3 +811,25 @@ strategy.plan @p on @m for @loss {
 // CHECK: error: expected 'for', found 'on'
 // CHECK-NEXT: --> {{.*}}functions.pir:[[#@LINE-4]]:18
 // CHECK: help: the form is: strategy.plan @<name> for @<function> on @<mesh> { ... }
+
+// -----
+
+func.func private @f(i32)
+func.func private @g(i32)
+func.func @calls(%a: i32) {
+  func.call @f(%a) {callee = @g} : (i32) -> ()
+  func.return
+}
+
+// CHECK: error: attribute 'callee' is given twice
+// CHECK-NEXT: --> {{.*}}functions.pir:[[#@LINE-5]]:20
+
+// -----
+
+func.func @constant() -> i32 {
+  %a = arith.constant {value = 7 : i32} 42 : i32
+  func.return %a : i32
+}
+
+// CHECK: error: attribute 'value' is given twice
+// CHECK-NEXT: --> {{.*}}functions.pir:[[#@LINE-5]]:8

@@ -5,7 +5,7 @@ use piper_ir::{Op, ParseResult, Printer, TokenKind};
 
 use crate::stablehlo::attrs::{dot_attr, enum_case, list, parse_algorithm, parse_case, print_body};
 use crate::stablehlo::forms::{
-    comma, finish_functional, int_list, key, print_functional, print_int_list, print_operands, set,
+    comma, finish_functional, int_list, key, print_functional, print_int_list, print_operands,
 };
 
 /// `%a, %b, batching_dims = [0] x [0], contracting_dims = [2] x [1], precision = [DEFAULT, DEFAULT], algorithm = <...> : ...`
@@ -19,7 +19,7 @@ pub(in crate::stablehlo) fn parse_dot_general(p: &mut Parser<'_>) -> ParseResult
     }
     (lists[2], lists[3]) = pair(p, "contracting_dims")?;
     let numbers = dot_attr(p.ctx(), lists);
-    set(p, "dot_dimension_numbers", numbers);
+    p.set_attr("dot_dimension_numbers", numbers);
     precision(p)?;
     finish_functional(p, &operands)
 }
@@ -38,7 +38,7 @@ fn precision(p: &mut Parser<'_>) -> ParseResult<()> {
         if p.at_keyword("algorithm") {
             key(p, "algorithm")?;
             let algorithm = parse_algorithm(p)?;
-            set(p, "algorithm", algorithm);
+            p.set_attr("algorithm", algorithm);
             continue;
         }
         key(p, "precision")?;
@@ -49,7 +49,7 @@ fn precision(p: &mut Parser<'_>) -> ParseResult<()> {
             Ok(())
         })?;
         let attr = p.ctx().array_attr(cases);
-        set(p, "precision_config", attr);
+        p.set_attr("precision_config", attr);
     }
     Ok(())
 }

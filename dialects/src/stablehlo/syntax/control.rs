@@ -3,7 +3,7 @@
 use piper_ir::text::{EntryArg, Parser};
 use piper_ir::{Attr, AttrData, Context, Op, ParseResult, Printer, TokenKind};
 
-use crate::stablehlo::forms::{attr_dict, finish_functional, print_functional, resolve, set};
+use crate::stablehlo::forms::{finish_functional, print_functional, resolve};
 
 /// See `stablehlo.while`. The names before `=` are the arguments of both regions.
 pub(in crate::stablehlo) fn parse_while(p: &mut Parser<'_>) -> ParseResult<()> {
@@ -26,7 +26,7 @@ pub(in crate::stablehlo) fn parse_while(p: &mut Parser<'_>) -> ParseResult<()> {
     resolve(p, &operands, &types, start)?;
     p.state().result_types.extend(&types);
     if p.eat_keyword("attributes") {
-        attr_dict(p)?;
+        p.parse_optional_attributes()?;
     }
     let entry: Vec<EntryArg<'_>> =
         names.into_iter().zip(types).map(|(name, ty)| EntryArg { name, ty, loc: None }).collect();
@@ -71,7 +71,7 @@ pub(in crate::stablehlo) fn print_while(p: &mut Printer<'_>, op: Op) {
 pub(in crate::stablehlo) fn parse_custom_call(p: &mut Parser<'_>) -> ParseResult<()> {
     let target = p.parse_symbol_name()?;
     let target = p.ctx().str_attr(target.text(p.ctx()));
-    set(p, "call_target_name", target);
+    p.set_attr("call_target_name", target);
     p.expect(TokenKind::LParen, "'(' and the operands")?;
     let operands = p.parse_operands()?;
     p.expect(TokenKind::RParen, "',' or ')'")?;
@@ -137,7 +137,7 @@ pub(in crate::stablehlo) fn print_custom_call(p: &mut Printer<'_>, op: Op) {
 pub(in crate::stablehlo) fn parse_composite(p: &mut Parser<'_>) -> ParseResult<()> {
     let name = p.parse_string()?;
     let name = p.ctx().str_attr(&name);
-    set(p, "name", name);
+    p.set_attr("name", name);
     let operands = p.parse_operands()?;
     finish_functional(p, &operands)?;
     let defaults = composite_defaults(p.ctx());

@@ -4,7 +4,7 @@ use piper_ir::text::Parser;
 use piper_ir::{Attr, AttrData, Op, ParseResult, Printer, TokenKind};
 
 use crate::stablehlo::forms::{
-    comma, finish_functional, int_list, key, print_functional, print_int_list, set,
+    comma, finish_functional, int_list, key, print_functional, print_int_list,
 };
 
 /// What stands in `window = {...}`, by its word, in the order of printing.
@@ -36,7 +36,7 @@ pub(in crate::stablehlo) fn parse(p: &mut Parser<'_>) -> ParseResult<()> {
     let text = ctx.str_attr(&format!("{}x{}->{}", sides[0], sides[1], sides[2]));
     let name = ctx.name("stablehlo.conv");
     let numbers = ctx.attr(AttrData::Dialect { name, params: [text].into() });
-    set(p, "dimension_numbers", numbers);
+    p.set_attr("dimension_numbers", numbers);
     comma(p)?;
     key(p, "window")?;
     p.expect(TokenKind::LBrace, "'{' and the window")?;
@@ -58,7 +58,7 @@ pub(in crate::stablehlo) fn parse(p: &mut Parser<'_>) -> ParseResult<()> {
                 p.ctx().int_array_attr(&list)
             }
         };
-        set(p, name, value);
+        p.set_attr(name, value);
         Ok(())
     })?;
     finish_functional(p, &operands)

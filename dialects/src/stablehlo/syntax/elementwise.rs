@@ -5,21 +5,21 @@ use piper_ir::{Op, ParseResult, Printer, TokenKind, TypeData};
 
 use crate::stablehlo::attrs::{enum_case, parse_case};
 use crate::stablehlo::forms::{
-    attr_dict, comma, finish_functional, finish_same, functional, key, print_functional,
-    print_operands, print_same, resolve, set,
+    comma, finish_functional, finish_same, functional, key, print_functional, print_operands,
+    print_same, resolve,
 };
 
 /// `LT, %a, %b, SIGNED : (T, T) -> U`
 pub(in crate::stablehlo) fn parse_compare(p: &mut Parser<'_>) -> ParseResult<()> {
     let direction = parse_case(p, "comparison_direction")?;
-    set(p, "comparison_direction", direction);
+    p.set_attr("comparison_direction", direction);
     comma(p)?;
     let lhs = p.parse_operand()?;
     comma(p)?;
     let rhs = p.parse_operand()?;
     if p.eat(TokenKind::Comma) {
         let kind = parse_case(p, "comparison_type")?;
-        set(p, "compare_type", kind);
+        p.set_attr("compare_type", kind);
     }
     finish_functional(p, &[lhs, rhs])
 }
@@ -43,7 +43,7 @@ pub(in crate::stablehlo) fn print_compare(p: &mut Printer<'_>, op: Op) {
 /// `%p, %a, %b : P, T`, or all types where they differ.
 pub(in crate::stablehlo) fn parse_select(p: &mut Parser<'_>) -> ParseResult<()> {
     let operands = p.parse_operands()?;
-    attr_dict(p)?;
+    p.parse_optional_attributes()?;
     p.expect(TokenKind::Colon, "':' and the types of the choice and the values")?;
     if p.at(TokenKind::LParen) {
         return functional(p, &operands);
@@ -76,7 +76,7 @@ pub(in crate::stablehlo) fn print_select(p: &mut Printer<'_>, op: Op) {
 pub(in crate::stablehlo) fn parse_complex(p: &mut Parser<'_>) -> ParseResult<()> {
     let ctx = p.ctx();
     let operands = p.parse_operands()?;
-    attr_dict(p)?;
+    p.parse_optional_attributes()?;
     p.expect(TokenKind::Colon, "':' and the type of the result")?;
     if p.at(TokenKind::LParen) {
         return functional(p, &operands);
@@ -132,7 +132,7 @@ pub(in crate::stablehlo) fn parse_reduce_precision(p: &mut Parser<'_>) -> ParseR
     let i32 = p.ctx().i32();
     for (name, value) in [("exponent_bits", exponent), ("mantissa_bits", mantissa)] {
         let attr = p.ctx().attr(piper_ir::AttrData::Int { value: value.into(), ty: i32 });
-        set(p, name, attr);
+        p.set_attr(name, attr);
     }
     finish_same(p, &[operand])
 }

@@ -5,8 +5,8 @@ use piper_ir::{Op, ParseResult, Printer, TokenKind};
 
 use crate::stablehlo::attrs::{enum_case, parse_case};
 use crate::stablehlo::forms::{
-    attr_dict, comma, finish_functional, key, keyed_int, keyed_list, operands_before_word,
-    print_functional, print_keyed_list, print_operands, resolve, set,
+    comma, finish_functional, key, keyed_int, keyed_list, operands_before_word, print_functional,
+    print_keyed_list, print_operands, resolve,
 };
 
 /// `%a, lower = true : (T) -> T`
@@ -15,7 +15,7 @@ pub(in crate::stablehlo) fn parse_cholesky(p: &mut Parser<'_>) -> ParseResult<()
     if p.eat(TokenKind::Comma) {
         key(p, "lower")?;
         let lower = p.parse_attribute()?;
-        set(p, "lower", lower);
+        p.set_attr("lower", lower);
     }
     finish_functional(p, &[operand])
 }
@@ -75,7 +75,7 @@ fn parse_with_case<'p>(
     let operands = operands_before_word(p)?;
     key(p, word)?;
     let case = parse_case(p, kind)?;
-    set(p, name, case);
+    p.set_attr(name, case);
     Ok(operands)
 }
 
@@ -88,7 +88,7 @@ fn print_with_case(p: &mut Printer<'_>, op: Op, word: &str, kind: &str, name: &s
 /// `%x, %y : T, U -> V`
 pub(in crate::stablehlo) fn parse_arrow(p: &mut Parser<'_>) -> ParseResult<()> {
     let operands = p.parse_operands()?;
-    attr_dict(p)?;
+    p.parse_optional_attributes()?;
     p.expect(TokenKind::Colon, "':' and the types of the operands")?;
     arrow(p, &operands)
 }
@@ -130,7 +130,7 @@ pub(in crate::stablehlo) fn parse_top_k(p: &mut Parser<'_>) -> ParseResult<()> {
     comma(p)?;
     keyed_int(p, "k", "k")?;
     p.expect(TokenKind::RParen, "')'")?;
-    attr_dict(p)?;
+    p.parse_optional_attributes()?;
     p.expect(TokenKind::Colon, "':' and the operand's type")?;
     arrow(p, &[operand])
 }

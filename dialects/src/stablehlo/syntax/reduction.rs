@@ -3,7 +3,7 @@
 use piper_ir::text::{EntryArg, Parser};
 use piper_ir::{Module, Op, OpState, ParseResult, Printer, Region, TokenKind, Trait, Type};
 
-use crate::stablehlo::forms::{attr_dict, int_list, ints, key, print_int_list, resolve, set};
+use crate::stablehlo::forms::{int_list, ints, key, print_int_list, resolve};
 use crate::stablehlo::ops::control::Return;
 use crate::stablehlo::ops::reduction::Reduce;
 
@@ -32,8 +32,8 @@ pub(in crate::stablehlo) fn parse_reduce(p: &mut Parser<'_>) -> ParseResult<()> 
     key(p, "dimensions")?;
     let dimensions = int_list(p)?;
     let dimensions = ctx.int_array_attr(&dimensions);
-    set(p, "dimensions", dimensions);
-    attr_dict(p)?;
+    p.set_attr("dimensions", dimensions);
+    p.parse_optional_attributes()?;
     p.expect(TokenKind::Colon, "':' and the operation's type")?;
     let start = p.token().start;
     let inputs = p.parse_type_list()?;

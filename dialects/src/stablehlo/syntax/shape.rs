@@ -4,16 +4,15 @@ use piper_ir::text::Parser;
 use piper_ir::{AttrData, Op, ParseResult, Printer, TokenKind, TypeData};
 
 use crate::stablehlo::forms::{
-    attr_dict, comma, elements, finish_functional, finish_same, functional, ints, keyed_int,
-    keyed_list, operands_before_word, print_functional, print_keyed_list, print_operands,
-    print_same, resolve, set,
+    comma, elements, finish_functional, finish_same, functional, ints, keyed_int, keyed_list,
+    operands_before_word, print_functional, print_keyed_list, print_operands, print_same, resolve,
 };
 
 /// `{...} dense<1.0> : T`, the type being that of the constant.
 pub(in crate::stablehlo) fn parse_constant(p: &mut Parser<'_>) -> ParseResult<()> {
-    attr_dict(p)?;
+    p.parse_optional_attributes()?;
     let (value, ty) = elements(p)?;
-    set(p, "value", value);
+    p.set_attr("value", value);
     p.state().result_types.push(ty);
     Ok(())
 }
@@ -35,7 +34,7 @@ fn print_int(p: &mut Printer<'_>, op: Op, word: &str, name: &str) {
 /// `dim = 0 : T`
 pub(in crate::stablehlo) fn parse_iota(p: &mut Parser<'_>) -> ParseResult<()> {
     keyed_int(p, "dim", "iota_dimension")?;
-    attr_dict(p)?;
+    p.parse_optional_attributes()?;
     p.expect(TokenKind::Colon, "':' and the type of the result")?;
     let ty = p.parse_type()?;
     p.state().result_types.push(ty);
@@ -190,7 +189,7 @@ pub(in crate::stablehlo) fn parse_slice(p: &mut Parser<'_>) -> ParseResult<()> {
     })?;
     for (name, list) in SLICE.into_iter().zip(ranges) {
         let attr = p.ctx().int_array_attr(&list);
-        set(p, name, attr);
+        p.set_attr(name, attr);
     }
     finish_functional(p, &[operand])
 }
@@ -213,10 +212,10 @@ pub(in crate::stablehlo) fn print_slice(p: &mut Printer<'_>, op: Op) {
 pub(in crate::stablehlo) fn parse_barrier(p: &mut Parser<'_>) -> ParseResult<()> {
     if p.eat(TokenKind::LParen) {
         p.expect(TokenKind::RParen, "')'")?;
-        return attr_dict(p);
+        return p.parse_optional_attributes();
     }
     let operands = p.parse_operands()?;
-    attr_dict(p)?;
+    p.parse_optional_attributes()?;
     if operands.is_empty() {
         return Ok(());
     }
@@ -247,7 +246,7 @@ pub(in crate::stablehlo) fn print_barrier(p: &mut Printer<'_>, op: Op) {
 /// `%a, %b : tuple<T, U>`
 pub(in crate::stablehlo) fn parse_tuple(p: &mut Parser<'_>) -> ParseResult<()> {
     let operands = p.parse_operands()?;
-    attr_dict(p)?;
+    p.parse_optional_attributes()?;
     p.expect(TokenKind::Colon, "':' and the tuple's type")?;
     if p.at(TokenKind::LParen) {
         return functional(p, &operands);
@@ -279,7 +278,7 @@ pub(in crate::stablehlo) fn parse_get_tuple_element(p: &mut Parser<'_>) -> Parse
     p.expect(TokenKind::RSquare, "']'")?;
     let i32 = p.ctx().i32();
     let attr = p.ctx().attr(AttrData::Int { value: index.into(), ty: i32 });
-    set(p, "index", attr);
+    p.set_attr("index", attr);
     finish_functional(p, &[operand])
 }
 

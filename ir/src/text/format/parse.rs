@@ -180,13 +180,13 @@ impl Format {
                 Ok(())
             }
             Element::AttrDictWithKeyword => match p.eat_keyword("attributes") {
-                true => attr_dict(p),
+                true => p.parse_optional_attributes(),
                 false => Ok(()),
             },
-            Element::AttrDict => attr_dict(p),
+            Element::AttrDict => p.parse_optional_attributes(),
             Element::PropDict => {
                 if p.eat(TokenKind::Less) {
-                    attr_dict(p)?;
+                    p.parse_optional_attributes()?;
                     p.expect(TokenKind::Greater, "'>' after the properties")?;
                 }
                 Ok(())
@@ -515,18 +515,6 @@ impl<'p> Reading<'p> {
             p.state().attrs.push(entry);
         }
     }
-}
-
-fn attr_dict(p: &mut Parser<'_>) -> ParseResult<()> {
-    let start = p.token().start;
-    for (name, attr) in p.parse_optional_attr_dict()? {
-        if p.state().attrs.iter().any(|(known, _)| *known == name) {
-            let text = name.text(p.ctx());
-            return Err(p.error_at(start, format!("attribute '{text}' is given twice")));
-        }
-        p.state().attrs.push((name, attr));
-    }
-    Ok(())
 }
 
 /// Reads an attribute in the form its constraint allows: enumerations as words, units by presence, a dialect's attribute
