@@ -105,6 +105,11 @@ pub enum Problem {
         /// The rank that should run it, if its stage has a home.
         home: Option<u32>,
     },
+    /// No rank holds the stage: in a table without a placement of its own, nothing of it stands there.
+    Unplaced {
+        /// The stage.
+        stage: u32,
+    },
     /// One stage and microbatch has both a whole backward and a half of it.
     WholeAndHalf {
         /// The `B`.
@@ -114,6 +119,35 @@ pub enum Problem {
     },
     /// Complete, but ranks wait for one another.
     Deadlock(Deadlock),
+}
+
+impl Problem {
+    /// The same problem with its positions changed, for tables that are a part of something longer.
+    pub(crate) fn moved(self, to: &impl Fn(Position) -> Position) -> Problem {
+        match self {
+            Problem::OutOfRange { at, action, stages, microbatches } => {
+                Problem::OutOfRange { at: to(at), action, stages, microbatches }
+            }
+            Problem::NotAtHome { at, action, home } => {
+                Problem::NotAtHome { at: to(at), action, home }
+            }
+            Problem::Repeated { action, first, again } => {
+                Problem::Repeated { action, first: to(first), again: to(again) }
+            }
+            Problem::WholeAndHalf { whole, half } => {
+                Problem::WholeAndHalf { whole: (whole.0, to(whole.1)), half: (half.0, to(half.1)) }
+            }
+            Problem::Deadlock(Deadlock { cycle }) => {
+                let moved = |stuck: Stuck| Stuck {
+                    at: to(stuck.at),
+                    found_at: to(stuck.found_at),
+                    ..stuck
+                };
+                Problem::Deadlock(Deadlock { cycle: cycle.into_iter().map(moved).collect() })
+            }
+            missing @ (Problem::Missing { .. } | Problem::Unplaced { .. }) => missing,
+        }
+    }
 }
 
 impl fmt::Display for Problem {
@@ -139,6 +173,7 @@ impl fmt::Display for Problem {
                 write!(f, "{action} is missing; rank {home} should run it")
             }
             Problem::Missing { action, home: None } => write!(f, "{action} is missing"),
+            Problem::Unplaced { stage } => write!(f, "stage {stage} runs on no rank"),
             Problem::WholeAndHalf { whole, half } => write!(
                 f,
                 "{}: {} repeats a part of {} at {}; write either B, or I and W",
@@ -186,7 +221,7 @@ impl Table {
             .map_err(|deadlock| Problems(vec![Problem::Deadlock(deadlock)]))
     }
 
-    fn completeness(&self) -> Vec<Problem> {
+    pub(crate) fn completeness(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
         let cells = self.stages as usize * self.microbatches as usize;
         let mut seen: [Vec<Option<Position>>; 4] = std::array::from_fn(|_| vec![None; cells]);
@@ -207,6 +242,10 @@ impl Table {
             }
         }
         for stage in 0..self.stages {
+            if self.placement.homes.get(stage as usize).is_none_or(Vec::is_empty) {
+                problems.push(Problem::Unplaced { stage });
+                continue;
+            }
             for mb in 0..self.microbatches {
                 let cell = stage as usize * self.microbatches as usize + mb as usize;
                 let found = |kind: Kind| {

@@ -23,6 +23,8 @@
 mod action;
 mod check;
 pub mod generate;
+pub mod lower;
+pub mod overlap;
 mod placement;
 mod replay;
 mod suggest;

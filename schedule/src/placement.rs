@@ -38,11 +38,11 @@ impl Placement {
     }
 
     /// The placement a table implies: a stage's home is where its actions stand, and microbatches that meet the same
-    /// ranks share a direction. A stage nobody runs gets rank 0; [`crate::Table::check`] reports it as missing.
+    /// ranks share a direction. A stage nobody runs has no home; [`crate::Table::check`] reports it.
     pub fn implied(ranks: &[Vec<Slot>], stages: u32, microbatches: u32) -> Placement {
         let (stages, microbatches) = (stages as usize, microbatches as usize);
         let mut seen = vec![vec![None; stages]; microbatches];
-        let mut somewhere = vec![0; stages];
+        let mut somewhere: Vec<Option<u32>> = vec![None; stages];
         for (rank, slots) in ranks.iter().enumerate().rev() {
             for action in slots.iter().flat_map(Slot::actions) {
                 let rank = u32::try_from(rank).unwrap_or(u32::MAX);
@@ -51,22 +51,19 @@ impl Placement {
                     .and_then(|path| path.get_mut(action.stage as usize));
                 if let Some(cell) = cell {
                     *cell = Some(rank);
-                    somewhere[action.stage as usize] = rank;
+                    somewhere[action.stage as usize] = Some(rank);
                 }
             }
         }
         let mut homes = vec![Vec::new(); stages];
-        let mut known: HashMap<Vec<u32>, u32> = HashMap::new();
+        let mut known: HashMap<Vec<Option<u32>>, u32> = HashMap::new();
         let mut direction = Vec::with_capacity(microbatches);
         for path in seen {
-            let path: Vec<u32> = path
-                .iter()
-                .zip(&somewhere)
-                .map(|(rank, fallback)| rank.unwrap_or(*fallback))
-                .collect();
+            let path: Vec<Option<u32>> =
+                path.iter().zip(&somewhere).map(|(rank, fallback)| rank.or(*fallback)).collect();
             let next = u32::try_from(known.len()).unwrap_or(u32::MAX);
             direction.push(*known.entry(path).or_insert_with_key(|path| {
-                homes.iter_mut().zip(path).for_each(|(homes, rank)| homes.push(*rank));
+                homes.iter_mut().zip(path).for_each(|(homes, rank)| homes.extend(*rank));
                 next
             }));
         }

@@ -4,9 +4,10 @@
 
 use std::fmt::Write as _;
 
+use piper_schedule::lower::{Fault, Lowering, Transport, lower};
 use piper_schedule::table::{StageNumbers, Style, render};
 use piper_schedule::text::{filter::Filter, order, pipeline::Pipeline};
-use piper_schedule::{Config, generate, torch_csv};
+use piper_schedule::{Config, Costs, generate, torch_csv};
 
 fn golden(file: &str, found: &str) {
     let path = format!("{}/tests/golden/{file}", env!("CARGO_MANIFEST_DIR"));
@@ -256,6 +257,70 @@ fn broken_tables_are_explained() {
         );
     }
     golden("broken_tables.txt", &said);
+}
+
+#[test]
+fn broken_programs_are_explained() {
+    let mut said = String::new();
+    for text in [
+        "",
+        "0F0,0SND_F0",
+        "0F0,0SEND_F",
+        "0F0,SEND_F0",
+        "0F0,0UNSHARD1",
+        "0F0,{0SEND_F0;0F1}",
+        "0F0,{0SEND_F0",
+        "0F0,0SEND_F12345",
+    ] {
+        say(&mut said, text, torch_csv::read_program(text).err().map(|error| error.to_string()));
+    }
+    for text in [
+        "0F0,0SEND_F0,0RECV_B0,0B0\n1RECV_F0,1F0,1B0",
+        "0F0,0SEND_F0,0SEND_F0,0RECV_B0,0B0\n1RECV_F0,1F0,1B0,1SEND_B0",
+        "0F0,0SEND_F0,0RECV_B0,0B0,0SEND_B0\n1RECV_F0,1F0,1B0,1SEND_B0",
+        "0F0,0SEND_F0,0RECV_B0,0B0,0SEND_F7\n1RECV_F0,1F0,1B0,1SEND_B0",
+        "0F0,0SEND_F0,0RECV_B0,0B0,1SEND_B0\n1RECV_F0,1F0,1B0",
+        "0F0,0SEND_F0,0RECV_B0,0B0,0B0\n1RECV_F0,1F0,1B0,1SEND_B0",
+        "0F0,0SEND_F0,0RECV_B0,0B0\n2F0,2B0",
+        "0UNSHARD,0F0,0RESHARD,0B0",
+        "0UNSHARD,0UNSHARD,0F0,0B0,0RESHARD,0RESHARD",
+        "0F0,0F1,0B0,0REDUCE_GRAD,0B1,0REDUCE_GRAD",
+        "0F0,0B0,1UNSHARD",
+        "0F0,0RECV_B0,0SEND_F0,0B0\n1RECV_F0,1F0,1B0,1SEND_B0",
+        "0SEND_F0,0F0,0RECV_B0,0B0\n1RECV_F0,1F0,1B0,1SEND_B0",
+        "0F0,0SEND_F0,0B0,0RECV_B0\n1RECV_F0,1F0,1B0,1SEND_B0",
+        "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n1RECV_F1,1RECV_F0,1F0,1F1,1B0,1SEND_B0,1B1,1SEND_B1",
+        "0F0,0F1,{0SEND_F0;0SEND_F1},0RECV_B0,0B0,0RECV_B1,0B1\n{1RECV_F1;1RECV_F0},1F0,1F1,1B0,1SEND_B0,1B1,1SEND_B1",
+    ] {
+        let (program, _) = torch_csv::read_program(text).unwrap();
+        let faults = program.check(Transport::Rendezvous).err();
+        let lines =
+            |faults: Vec<Fault>| faults.iter().map(Fault::to_string).collect::<Vec<_>>().join("\n");
+        say(&mut said, text, faults.map(lines));
+    }
+    golden("broken_programs.txt", &said);
+}
+
+/// Ranks need not hold equally many stages, and one may hold none.
+#[test]
+fn uneven_stages_are_accepted() {
+    let text = "0F0 1F0 0F1 1F1 1B0 0B0 1B1 0B1\n2F0 2F1 2B0 2B1\n.\n3F0 3B0 3F1 3B1\n";
+    let table = order::parse(text).unwrap();
+    table.check().unwrap();
+    assert_eq!(table.placement.stages_on(0), [0, 1]);
+    assert!(table.placement.stages_on(2).is_empty() && table.ranks.len() == 4);
+    let replay = table.replay(&Costs::new(1, 1, 1)).unwrap();
+    assert_eq!(replay.busy, [12, 6, 0, 6]);
+    assert_eq!(replay.peak_activations, [4, 2, 0, 1]);
+    let program = lower(&table, &Lowering::default()).unwrap();
+    assert_eq!(program.check(Transport::Rendezvous), Ok(()));
+    // Stages 0 and 1 are neighbours on one rank; stages 2 and 3 are not neighbours in rank.
+    let crosses = |rank: usize| program.ranks[rank].iter().filter(|op| !op.transfers().is_empty());
+    assert_eq!([0, 1, 2, 3].map(|rank| crosses(rank).count()), [4, 8, 0, 4]);
+    let drawn = render(&table, Style::default()).unwrap();
+    assert!(drawn.lines().any(|line| line.starts_with("rank 2") && !line.contains('F')), "{drawn}");
+    assert_eq!(order::print(&table), text);
+    assert_eq!(torch_csv::read(&torch_csv::write(&table).unwrap()).unwrap(), table);
 }
 
 #[test]

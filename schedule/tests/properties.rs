@@ -1,5 +1,7 @@
 //! What holds for every configuration a schedule accepts, not only for those with vectors.
 
+use piper_schedule::generate::p2p_batches;
+use piper_schedule::lower::{Lowering, Op, Program, Transport, lower, merge_bw};
 use piper_schedule::text::{filter::Filter, order, pipeline::Pipeline};
 use piper_schedule::{Config, Costs, Table, generate, generate::SCHEDULES, torch_csv};
 use proptest::prelude::*;
@@ -174,12 +176,55 @@ proptest! {
     }
 
     #[test]
-    fn parsers_never_panic(text in "[0-9FBIWfx(|)., ={}*'\"a\n-]{0,40}") {
+    fn lowered_programs_are_complete_and_never_hang((name, config) in any_config(), active in 1u32..5, merge in any::<bool>()) {
+        let Ok(table) = generate(name, &config) else { return Ok(()) };
+        let lowering = Lowering { merge, active_stages: Some(active), ..Lowering::default() };
+        let program = lower(&table, &lowering).unwrap();
+        prop_assert_eq!(program.check(Transport::Rendezvous), Ok(()), "{} {:?}", name, config);
+        let text = torch_csv::write_program(&program);
+        prop_assert_eq!(&torch_csv::read_program(&text).unwrap().0.ranks, &program.ranks);
+        let merged = Program::of(&table).map_rows(merge_bw);
+        prop_assert_eq!(program.table().ranks, if merge { merged.table().ranks } else { table.ranks.clone() });
+        let late = lower(&table, &Lowering { defer: true, ..lowering }).unwrap();
+        prop_assert_eq!(late.check(Transport::Buffered), Ok(()));
+        if let Ok(batched) = p2p_batches(name, &config) {
+            prop_assert_eq!(batched.check(Transport::Rendezvous), Ok(()));
+        }
+    }
+
+    /// Two operations of a rank in each other's place, or one gone: refused, or still a program that ends.
+    #[test]
+    fn changed_programs_are_judged((name, config) in any_config(), rank in 0usize..8, at in any::<usize>(), other in any::<usize>(), drop in any::<bool>()) {
+        let Ok(table) = generate(name, &config) else { return Ok(()) };
+        let mut program = lower(&table, &Lowering::default()).unwrap();
+        let row = rank % program.ranks.len();
+        let row = &mut program.ranks[row];
+        let (at, other) = (at % row.len(), other % row.len());
+        if drop {
+            let gone = row.remove(at);
+            // Without its only transfer a program is read as one that has none yet, and reductions are optional.
+            let optional = matches!(gone, Op::ReduceGrad(_)) || !program.has_transfers();
+            if !optional && !matches!(gone, Op::Reshard(_)) {
+                prop_assert!(program.check(Transport::Rendezvous).is_err(), "without {}", gone);
+            }
+        } else {
+            row.swap(at, other);
+            for transport in [Transport::Rendezvous, Transport::Buffered] {
+                if let Err(faults) = program.check(transport) {
+                    prop_assert!(!faults.is_empty() && !faults[0].to_string().is_empty());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn parsers_never_panic(text in "([0-9FBIWfx(|)., ={};*'\"a\n-]|SEND_|RECV_|UNSHARD){0,40}") {
         for error in [
             order::parse(&text).err(),
             Filter::parse(&text).err(),
             Pipeline::parse(&text).err(),
             torch_csv::read(&text).err(),
+            torch_csv::read_program(&text).err(),
         ].into_iter().flatten() {
             prop_assert!(error.span.start <= text.len() && error.span.end <= text.len(), "{}", error);
             prop_assert!(!error.to_string().is_empty());
@@ -196,6 +241,12 @@ proptest! {
             let printed = order::print(&table);
             prop_assert_eq!(order::print(&order::parse(&printed).unwrap()), printed);
             let _ = table.check();
+        }
+        if let Ok((program, spans)) = torch_csv::read_program(&text) {
+            let _ = program.check(Transport::Rendezvous);
+            for (row, spans) in program.ranks.iter().zip(&spans.ops) {
+                prop_assert_eq!(row.len(), spans.len());
+            }
         }
         if let Ok(Ok(printed)) = torch_csv::read(&text).map(|table| torch_csv::write(&table)) {
             let again = torch_csv::read(&printed).map(|table| torch_csv::write(&table));

@@ -249,6 +249,9 @@ fn report(problem: &Problem, rows: &[Row<'_>], tag: &str, loc: Loc, reporter: &m
                 .error(loc, format!("{action} is missing{slice}"))
                 .hint("every stage runs F and B (or I and W) once for every microbatch");
         }
+        Problem::Unplaced { stage } => {
+            reporter.error(loc, format!("{tag} = {stage} has no place"));
+        }
         Problem::WholeAndHalf { whole, half } => {
             reporter
                 .error(

@@ -34,13 +34,19 @@ fn accepts(config: &Config) -> Result<(), Rejected> {
 }
 
 fn row(config: &Config, r: u32) -> Vec<Slot> {
+    let (shape, ways) = shape(config, r);
+    steps(&shape, ways)
+}
+
+/// The repeats of the steps on rank `r`, and its two directions in the order in which it counts them.
+pub(super) fn shape(config: &Config, r: u32) -> (Shape, [Way; 2]) {
     let (p, m) = (config.ranks, config.microbatches);
     let half = p / 2;
     let h = r.min(p - 1 - r);
     let ways = [Way { stage: r, first_mb: 0 }, Way { stage: p - 1 - r, first_mb: m / 2 }];
     let ways = if r < half { ways } else { [ways[1], ways[0]] };
     let shape = Shape { a: half - 1 - h, h, s: m / 2 - p + h + 1, last: h == half - 1 };
-    steps(&shape, ways)
+    (shape, ways)
 }
 
 /// One direction as a rank sees it: the stage it runs, and the first microbatch that comes this way.

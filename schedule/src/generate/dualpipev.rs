@@ -27,7 +27,13 @@ pub(super) const SCHEDULE: Schedule = Schedule {
 };
 
 fn row(config: &Config, r: u32) -> Vec<Slot> {
+    let (shape, ways) = shape(config, r);
+    steps(&shape, ways)
+}
+
+/// The repeats of the steps on rank `r`, and its two directions.
+pub(super) fn shape(config: &Config, r: u32) -> (Shape, [Way; 2]) {
     let (p, m) = (config.ranks, config.microbatches);
     let shape = Shape { a: p - 1 - r, h: r, s: m - 2 * p + r + 1, last: r == p - 1 };
-    steps(&shape, [Way { stage: r, first_mb: 0 }, Way { stage: 2 * p - 1 - r, first_mb: 0 }])
+    (shape, [Way { stage: r, first_mb: 0 }, Way { stage: 2 * p - 1 - r, first_mb: 0 }])
 }

@@ -65,8 +65,10 @@ pub(super) fn per_round(config: &Config) -> u32 {
     config.group.unwrap_or(config.microbatches / rounds(config.ranks, config.microbatches))
 }
 
-/// (chunk, microbatch) in the order of the forwards: for each group of N, for each chunk, for each microbatch.
-pub(super) fn turns(config: &Config) -> Vec<(u32, u32)> {
+/// (chunk, microbatch) in the order of the forwards of a rank: for each group of N, for each chunk, for each microbatch.
+/// Megatron-LM calls this its schedule table. The configuration need not be one that a schedule accepts, but N and M are
+/// not 0.
+pub fn turns(config: &Config) -> Vec<(u32, u32)> {
     let (v, m, n) = (config.stages_per_rank, config.microbatches, per_round(config));
     (0..m)
         .step_by(n as usize)

@@ -4,7 +4,9 @@
 //! `r` the rank whose row is being written. This file holds what they share: the catalogue, the configuration, and the
 //! way a configuration is refused.
 
+mod deepspeed;
 mod dualpipe;
+mod dualpipe_p2p;
 mod dualpipev;
 mod gpipe;
 mod interleaved_1f1b;
@@ -16,6 +18,9 @@ mod zb_h1;
 mod zb_h2;
 mod zbv;
 
+pub use deepspeed::{Instruction, instructions};
+pub use dualpipe_p2p::p2p_batches;
+pub use interleaved_1f1b::turns;
 pub use rejected::Rejected;
 
 use crate::action::Slot;

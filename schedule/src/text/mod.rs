@@ -175,7 +175,7 @@ pub(crate) fn action_of(text: &str, span: Span) -> Result<Action, TextError> {
 }
 
 /// Largest stage or microbatch text may name: a slip of the keyboard must not make a table of 2^32 stages.
-const LARGEST: u32 = 9_999;
+pub(crate) const LARGEST: u32 = 9_999;
 
 /// Most stages times microbatches of a table read from text, for the same reason: `9999F9999` is one action, but the
 /// tables that prove it incomplete would take gigabytes.

@@ -1,9 +1,13 @@
-//! torch's pipeline-schedule CSV, compute-only.
+//! torch's pipeline-schedule CSV, compute-only here and with communication in [`read_program`].
 //!
 //! `torch.distributed.pipelining` writes a schedule as one line a rank, cells separated by commas: `0F1`, `3B0`, `3I0`,
 //! `3W0`, fused pairs `(3F1;0B2)OVERLAP_F_B`, and empty cells where a rank idles. Idle cells are dropped on reading: a
 //! table holds an order, and the times follow from it. Communication and parameter cells (`0SEND_F0`, `0UNSHARD`) are
-//! refused, because Piper derives communication itself.
+//! refused by [`read`], because Piper derives communication itself.
+
+mod program;
+
+pub use program::{ProgramSpans, read_op, read_program, write_program};
 
 use crate::action::{Action, Kind, Slot};
 use crate::suggest::closest;
@@ -11,17 +15,8 @@ use crate::table::Table;
 use crate::text::{Span, TextError, action_of, table_of};
 
 /// torch's other actions, all of which come after the compute-only form.
-const LOWERED: [&str; 9] = [
-    "SEND_F",
-    "RECV_F",
-    "SEND_B",
-    "RECV_B",
-    "UNSHARD",
-    "RESHARD",
-    "REDUCE_GRAD",
-    "ALL_GATHER",
-    "REDUCE_SCATTER",
-];
+const LOWERED: [&str; 7] =
+    ["SEND_F", "RECV_F", "SEND_B", "RECV_B", "UNSHARD", "RESHARD", "REDUCE_GRAD"];
 
 const FUSED: &str = ")OVERLAP_F_B";
 
@@ -31,27 +26,45 @@ const FUSED: &str = ")OVERLAP_F_B";
 /// The first cell that is not a compute action, with its place.
 pub fn read(text: &str) -> Result<Table, TextError> {
     let mut rows = Vec::new();
-    let mut offset = 0;
-    for line in text.split_inclusive('\n') {
-        if !line.trim().is_empty() {
-            let mut row = Vec::new();
-            let mut at = offset;
-            for cell in line.trim_end_matches(['\n', '\r']).split(',') {
-                row.extend(read_cell(text, at, cell)?);
-                at += cell.len() + 1;
-            }
-            rows.push(row);
+    for line in cells(text) {
+        let mut row = Vec::new();
+        for (at, cell) in line {
+            row.extend(read_cell(text, at, cell)?);
         }
-        offset += line.len();
+        rows.push(row);
     }
     if rows.is_empty() {
-        return Err(TextError::new(text, Span::new(0, 0), "the schedule is empty")
-            .expecting("one line a rank"));
+        return Err(empty(text));
     }
     table_of(text, rows)
 }
 
+fn empty(text: &str) -> TextError {
+    TextError::new(text, Span::new(0, 0), "the schedule is empty").expecting("one line a rank")
+}
+
+/// The lines that are not wholly blank, each as its cells with their offsets in `text`.
+fn cells(text: &str) -> impl Iterator<Item = Vec<(usize, &str)>> {
+    let mut offset = 0;
+    text.split_inclusive('\n').filter_map(move |line| {
+        let mut at = offset;
+        offset += line.len();
+        if line.trim().is_empty() {
+            return None;
+        }
+        let line = line.trim_end_matches(['\n', '\r']);
+        let cells = line.split(',').map(|cell| {
+            at += cell.len() + 1;
+            (at - cell.len() - 1, cell)
+        });
+        Some(cells.collect())
+    })
+}
+
 /// One cell: nothing, an action, or a fused pair. `at` is the offset of `cell` in `text`.
+///
+/// # Errors
+/// What is wrong with the cell.
 pub fn read_cell(text: &str, at: usize, cell: &str) -> Result<Option<Slot>, TextError> {
     let start = at + (cell.len() - cell.trim_start().len());
     let cell = cell.trim();
