@@ -147,6 +147,14 @@ fn kind(plan: &Plan, program: &Program, kind: &Kind) -> String {
         Kind::AllGather { src, dst, comm: c } => {
             format!("all_gather {} -> {} over @{}", buf(src), buf(dst), comm(c))
         }
+        Kind::AllToAll { src, dst, comm: c, src_runs, dst_runs } => {
+            let runs = if *src_runs == 1 && *dst_runs == 1 {
+                String::new()
+            } else {
+                format!(" runs {src_runs} -> {dst_runs}")
+            };
+            format!("all_to_all {} -> {} over @{}{runs}", buf(src), buf(dst), comm(c))
+        }
         Kind::Copy { src, dst } => format!("copy {} -> {}", buf(src), buf(dst)),
         Kind::Fill { dst, value } => format!("fill {} = {value}", buf(dst)),
         Kind::LoadInput { input, rows, dst } => {

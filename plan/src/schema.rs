@@ -272,6 +272,22 @@ pub enum Kind {
         /// Over whom.
         comm: CommId,
     },
+    /// Member `k`'s `j`-th of `n` equal parts becomes member `j`'s `k`-th. `src` and `dst` have equal size and do not overlap.
+    ///
+    /// A part need not be contiguous: `src` is `src_runs` x `n` x run, part `j` being run `j` of each row, and `dst` likewise
+    /// with `dst_runs`. So the axis that is divided and the one that is put together may be any of the tensor's.
+    AllToAll {
+        /// This device's parts, one for each member.
+        src: BufferId,
+        /// The parts that the members have for this device.
+        dst: BufferId,
+        /// Over whom.
+        comm: CommId,
+        /// Contiguous runs of a part in `src`.
+        src_runs: u64,
+        /// Contiguous runs of a part in `dst`.
+        dst_runs: u64,
+    },
     /// Copies bytes between buffers of equal size.
     Copy {
         /// From.
@@ -327,6 +343,7 @@ impl Kind {
             Kind::AllReduce { .. } => "all_reduce",
             Kind::ReduceScatter { .. } => "reduce_scatter",
             Kind::AllGather { .. } => "all_gather",
+            Kind::AllToAll { .. } => "all_to_all",
             Kind::Copy { .. } => "copy",
             Kind::Fill { .. } => "fill",
             Kind::LoadInput { .. } => "load_input",

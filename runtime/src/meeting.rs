@@ -41,6 +41,12 @@ pub(crate) enum Exchange {
     AllGather {
         bytes: usize,
     },
+    /// A part is `src_runs` runs on one side, `dst_runs` on the other.
+    AllToAll {
+        bytes: usize,
+        src_runs: usize,
+        dst_runs: usize,
+    },
 }
 
 /// A rendezvous point.
@@ -105,7 +111,9 @@ impl Meeting {
             Exchange::ReduceScatter { elems, dtype } => {
                 elems * dtype.size() as usize * self.sides.len() * self.sides.len()
             }
-            Exchange::AllGather { bytes } => bytes * self.sides.len() * self.sides.len(),
+            Exchange::AllGather { bytes } | Exchange::AllToAll { bytes, .. } => {
+                bytes * self.sides.len() * self.sides.len()
+            }
         };
         total > ALONE_BYTES
     }
@@ -169,8 +177,29 @@ impl Meeting {
                     unsafe { std::ptr::copy(sides[part].src, side.dst.add(bytes * part), bytes) };
                 }
             }
+            Exchange::AllToAll { bytes, src_runs, dst_runs } => {
+                let (from, to) = (bytes / src_runs, bytes / dst_runs);
+                // Runs of one side are whole multiples of these pieces, as both divide the part.
+                let piece = gcd(from, to);
+                let dst = sides[part].dst;
+                for (k, side) in sides.iter().enumerate() {
+                    for at in (0..bytes).step_by(piece) {
+                        let src = ((at / from) * n + part) * from + at % from;
+                        let into = ((at / to) * n + k) * to + at % to;
+                        // SAFETY: this side's target, which no other part writes and nobody reads, as `src` and `dst` are apart.
+                        unsafe {
+                            std::ptr::copy_nonoverlapping(side.src.add(src), dst.add(into), piece);
+                        }
+                    }
+                }
+            }
         }
     }
+}
+
+/// The greatest common divisor.
+fn gcd(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// # Safety

@@ -173,7 +173,8 @@ pub(crate) fn stuck(plan: &Plan, device: usize, instr: usize) -> String {
         }
         Kind::AllReduce { comm, .. }
         | Kind::ReduceScatter { comm, .. }
-        | Kind::AllGather { comm, .. } => mesh
+        | Kind::AllGather { comm, .. }
+        | Kind::AllToAll { comm, .. } => mesh
             .group(device, &plan.comms[comm.index()])
             .into_iter()
             .filter(|&m| m != device)

@@ -246,7 +246,8 @@ impl Resolver<'_> {
             }
             Kind::AllReduce { src, dst, comm }
             | Kind::ReduceScatter { src, dst, comm }
-            | Kind::AllGather { src, dst, comm } => (*src, *dst, *comm),
+            | Kind::AllGather { src, dst, comm }
+            | Kind::AllToAll { src, dst, comm, .. } => (*src, *dst, *comm),
             _ => unreachable!("{} does not communicate", kind.mnemonic()),
         };
         let (source, target) = (program.buffer(src), program.buffer(dst));
@@ -256,6 +257,11 @@ impl Resolver<'_> {
             Kind::ReduceScatter { .. } => {
                 Exchange::ReduceScatter { elems: target.elems as usize, dtype }
             }
+            Kind::AllToAll { src_runs, dst_runs, .. } => Exchange::AllToAll {
+                bytes: source.bytes() as usize / plan.comms[comm.index()].members.len(),
+                src_runs: *src_runs as usize,
+                dst_runs: *dst_runs as usize,
+            },
             _ => Exchange::AllGather { bytes: source.bytes() as usize },
         };
         let group = mesh.group(device, &plan.comms[comm.index()]);

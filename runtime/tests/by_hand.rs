@@ -205,6 +205,44 @@ fn collectives_are_right_small_and_shared_and_bitwise_repeatable() {
     }
 }
 
+#[test]
+fn all_to_all_moves_a_shard_from_one_dimension_to_another_and_back() {
+    // A matrix of r x c, of which device d of n has columns d*c/n.. at first (as r x c/n), then rows d*r/n.. (as r/n x c).
+    for (n, r, c) in [(1u64, 2u64, 3u64), (2, 4, 6), (3, 6, 3), (4, 16, 4096)] {
+        let elems = r * c / n;
+        let (rows, back, comm) = (B, BufferId(2), CommId(0));
+        let kinds = || {
+            vec![
+                load(),
+                // Parts are rows of the source, columns of the target, and the other way round.
+                Kind::AllToAll { src: A, dst: rows, comm, src_runs: 1, dst_runs: r / n },
+                Kind::AllToAll { src: rows, dst: back, comm, src_runs: r / n, dst_runs: 1 },
+            ]
+        };
+        let buffers = [("a", elems, false), ("rows", elems, false), ("back", elems, false)];
+        let mut plan = Hand::plan(n as u32, &buffers, (0..n).map(|_| kinds()).collect());
+        show(&mut plan, rows);
+        show(&mut plan, back);
+        let mut session = session(plan);
+        for step in 1..=2 {
+            let report = session.step(&data).unwrap();
+            for d in 0..n as usize {
+                let (rows, back) = (floats(&report, d), floats(&report, n as usize + d));
+                let columns = (c / n) as usize;
+                for (at, got) in rows.iter().enumerate() {
+                    let (row, column) =
+                        (at / c as usize + d * (r / n) as usize, at % c as usize);
+                    let from = column / columns;
+                    assert_eq!(*got, value(step, from, row * columns + column % columns));
+                }
+                for (at, got) in back.iter().enumerate() {
+                    assert_eq!(*got, value(step, d, at));
+                }
+            }
+        }
+    }
+}
+
 fn hangs(plan: Plan, options: Options) -> String {
     assert!(matches!(
         Session::load(plan.clone(), &Closures::new(), Options::default()),

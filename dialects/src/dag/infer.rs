@@ -36,3 +36,42 @@ pub(super) fn all_gather(input: &InferInput<'_>) -> Result<Vec<Type>, String> {
     dim.truncate(dim.len() - axes.len());
     Ok(vec![dist.ty(input.ctx)])
 }
+
+/// The axes shard another dimension.
+pub(super) fn all_to_all(input: &InferInput<'_>) -> Result<Vec<Type>, String> {
+    let (dist, axes) = operand_and_axes(input)?;
+    let number = |name: &str| {
+        let given = input.attr(name).and_then(|a| a.as_int(input.ctx));
+        given.ok_or_else(|| format!("attribute '{name}' is not given"))
+    };
+    Ok(vec![moved_shards(dist, &axes, number("from")?, number("to")?)?.ty(input.ctx)])
+}
+
+/// A distribution whose axes, the most minor ones of a dimension, are those of another instead.
+///
+/// # Errors
+/// Why they cannot be moved so.
+pub(super) fn moved_shards(
+    mut dist: Dist,
+    axes: &[Name],
+    from: i64,
+    to: i64,
+) -> Result<Dist, String> {
+    let rank = dist.dims.len();
+    let inside = |dim: i64| usize::try_from(dim).ok().filter(|dim| *dim < rank);
+    let (Some(from), Some(to)) = (inside(from), inside(to)) else {
+        return Err(format!("the value has dimensions 0 to {}, not {from} and {to}", rank as i64 - 1));
+    };
+    if from == to {
+        return Err(format!("dimension {from} is both that they leave and that they go to"));
+    }
+    if !dist.dims[from].ends_with(axes) {
+        return Err(format!(
+            "dimension {from} of the value is not sharded over these axes, minor to all others"
+        ));
+    }
+    let kept = dist.dims[from].len() - axes.len();
+    dist.dims[from].truncate(kept);
+    dist.dims[to].extend(axes);
+    Ok(dist)
+}

@@ -200,6 +200,24 @@ dialect_ops! {
         verify: verify::all_gather,
     }
 
+    /// Moves shards from one dimension to another: axes, the most minor ones of dimension `from`, shard dimension `to` instead, where
+    /// they are the most minor ones too.
+    ///
+    /// How tokens get to the devices of their experts, and back.
+    ///
+    /// ```mlir
+    /// %tokens = dag.input "t" : !dag.dist<tensor<8x4xf32>, @cluster, [{"dp"}, {}]>
+    /// %there = dag.all_to_all %tokens over ["dp"] from 0 to 1 -> !dag.dist<tensor<8x4xf32>, @cluster, [{}, {"dp"}]>
+    /// ```
+    AllToAll = "dag.all_to_all" {
+        operands: { value: one(DIST) },
+        results: { moved: one(DIST) },
+        attrs: { axes: one(A::Array), from: one(A::Int), to: one(A::Int) },
+        format: "$value `over` $axes `from` $from `to` $to attr-dict result-types",
+        infer: infer::all_to_all,
+        verify: verify::all_to_all,
+    }
+
     /// Lays tensors out one after the other in a flat tensor, padded with zeros.
     ///
     /// `offsets` are those of their first elements.

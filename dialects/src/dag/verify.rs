@@ -4,8 +4,9 @@ use piper_ir::{Context, Loc, Module, Name, Op, Reporter, Value};
 use rustc_hash::FxHashMap;
 
 use super::dist::{Dist, Home};
+use super::infer::moved_shards;
 use super::{
-    Add, AllGather, AllReduce, Commit, Compute, Graph, Order, Output, Project, ReduceScatter,
+    Add, AllGather, AllReduce, AllToAll, Commit, Compute, Graph, Order, Output, Project, ReduceScatter,
     Transfer, Update,
 };
 
@@ -399,6 +400,17 @@ pub(super) fn all_gather(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
     };
     dim.truncate(dim.len() - axes.len());
     expect(module, op, view.value(module), &wanted, reporter);
+}
+
+pub(super) fn all_to_all(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
+    let (ctx, view) = (module.ctx(), AllToAll(op));
+    let axes = collective_axes(ctx, view.axes(module));
+    let number = |attr: piper_ir::Attr| attr.as_int(ctx).unwrap_or(-1);
+    let (from, to) = (number(view.from(module)), number(view.to(module)));
+    match moved_shards(dist(module, view.value(module)), &axes, from, to) {
+        Ok(wanted) => expect(module, op, view.moved(module), &wanted, reporter),
+        Err(why) => drop(reporter.error(module.op_loc(op), format!("'dag.all_to_all': {why}"))),
+    }
 }
 
 pub(super) fn pack(module: &Module, op: Op, reporter: &mut Reporter<'_>) {

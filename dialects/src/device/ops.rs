@@ -292,6 +292,19 @@ dialect_ops! {
         verify: verify::instruction,
     }
 
+    /// Member `k`'s `j`-th of `n` equal parts becomes member `j`'s `k`-th. A part is `src_runs` contiguous runs of `src` (which is
+    /// `src_runs` x `n` x run) and `dst_runs` of `dst`.
+    ///
+    /// ```mlir
+    /// device.all_to_all %v to %x over @dp runs 1 to 2 on "comm"
+    /// ```
+    AllToAll = "device.all_to_all" {
+        operands: { src: one(BUFFER), dst: one(BUFFER) },
+        attrs: { comm: one(A::Symbol), src_runs: one(COUNT), dst_runs: one(COUNT), stream: one(A::Str), name: optional(A::Str) },
+        format: "$src `to` $dst `over` $comm `runs` $src_runs `to` $dst_runs `on` $stream (`name` $name^)? attr-dict",
+        verify: verify::instruction,
+    }
+
     /// Copies the bytes of a buffer to one of equal size.
     ///
     /// ```mlir

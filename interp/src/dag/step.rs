@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use piper_dialects::dag::{ClipScale, Compute, Dist, Home, Update, collective_axes};
-use piper_ir::{Module, Name, Op, Value};
+use piper_dialects::dag::{AllToAll, ClipScale, Compute, Dist, Home, Update, collective_axes};
+use piper_ir::{Attr, Module, Name, Op, Value};
 use rustc_hash::FxHashMap;
 
 use super::state::{copy_into, same_bits};
@@ -207,6 +207,7 @@ impl<'r, 'm> Run<'r, 'm> {
                 let parts: Vec<&Tensor> = members.into_iter().map(|t| &**t).collect();
                 Ok(Tensor::concat(0, &parts).map(Rc::new))
             })?,
+            "dag.all_to_all" => self.all_to_all(op, &axes, &dist, &home)?,
             "dag.pack" => {
                 let (shape, element) = self.of.type_of(op, &dist)?;
                 let offsets = self.offsets(op);
@@ -256,6 +257,31 @@ impl<'r, 'm> Run<'r, 'm> {
             _ => return Err(self.of.error(op, format!("'{name}' cannot be run at this level"))),
         };
         Ok(vec![one])
+    }
+
+    /// Every member's part that is this device's, put together along the dimension that they had divided.
+    fn all_to_all(
+        &self,
+        op: Op,
+        axes: &[Name],
+        moved: &Dist,
+        home: &Home,
+    ) -> Result<Local, Error> {
+        let (module, view) = (self.module, AllToAll(op));
+        let dim = |attr: Attr| attr.as_int(module.ctx()).map_or(0, |dim| dim.max(0) as usize);
+        let (from, to) = (dim(view.from(module)), dim(view.to(module)));
+        self.on(op, home, |device| {
+            let (index, count) = self.of.layout.position(axes, moved, device);
+            let members = self.members(op, axes, device)?;
+            let part = |whole: &Rc<Tensor>| {
+                let length = whole.shape[to] / count;
+                whole.slice(to, index * length..(index + 1) * length)
+            };
+            let parts: Result<Vec<Tensor>, NumericError> = members.into_iter().map(part).collect();
+            Ok(parts.and_then(|parts| {
+                Tensor::concat(from, &parts.iter().collect::<Vec<_>>()).map(Rc::new)
+            }))
+        })
     }
 
     fn offsets(&self, op: Op) -> Vec<usize> {

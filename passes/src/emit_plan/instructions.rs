@@ -51,6 +51,13 @@ impl Emitter<'_, '_> {
                     _ => plan::Kind::AllGather { src, dst, comm },
                 }
             }
+            "device.all_to_all" => plan::Kind::AllToAll {
+                src: operand(0)?,
+                dst: operand(1)?,
+                comm: self.comm_id(op, module.attr_by(op, "comm").expect("declared"))?,
+                src_runs: self.int(op, "src_runs"),
+                dst_runs: self.int(op, "dst_runs"),
+            },
             "device.copy" => plan::Kind::Copy { src: operand(0)?, dst: operand(1)? },
             "device.fill" => {
                 let value =

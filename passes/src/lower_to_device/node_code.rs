@@ -21,6 +21,7 @@ pub(super) fn lower(l: &mut Lowering<'_>, node: &Node, class: u32, reporter: &mu
         (_, "dag.all_reduce") => all_reduce(l, node, class),
         (_, "dag.reduce_scatter") => reshard(l, node, class, "device.reduce_scatter"),
         (_, "dag.all_gather") => reshard(l, node, class, "device.all_gather"),
+        (_, "dag.all_to_all") => all_to_all(l, node, class),
         (_, "dag.pack") => pack(l, node, class),
         (_, "dag.unpack") => unpack(l, node, class),
         (_, "dag.sum_squares") => numbers(l, node, class, BuiltinKernel::SumSquares),
@@ -253,6 +254,29 @@ fn reshard(l: &mut Lowering<'_>, node: &Node, class: u32, name: &str) {
     let dst = l.write(result, class);
     let label = l.label(result);
     l.instruction(class, node, name, &[src, dst], &[("comm", comm)], label);
+}
+
+/// A part is what one member has of the slice of another: contiguous from the divided dimension on, on either side.
+fn all_to_all(l: &mut Lowering<'_>, node: &Node, class: u32) {
+    let (value, result) = (l.module.operand(node.op, 0), l.module.result(node.op, 0));
+    let comm = collective_comm(l, node.op);
+    let number = |name: &str| {
+        let dim = l.module.attr_by(node.op, name).and_then(|a| a.as_int(&l.ctx)).unwrap_or(0);
+        usize::try_from(dim).unwrap_or(0)
+    };
+    let runs = |value: Value, dim: usize| {
+        let local = &l.topology.kept(l.module, value).local;
+        l.ctx.int_attr(local[..dim].iter().product())
+    };
+    let attrs = [
+        ("comm", comm),
+        ("src_runs", runs(value, number("to"))),
+        ("dst_runs", runs(result, number("from"))),
+    ];
+    let src = l.read(value, class, node);
+    let dst = l.write(result, class);
+    let label = l.label(result);
+    l.instruction(class, node, "device.all_to_all", &[src, dst], &attrs, label);
 }
 
 fn offsets(l: &Lowering<'_>, op: Op) -> Vec<i64> {

@@ -410,7 +410,8 @@ impl Lowering<'_> {
             | "device.recv"
             | "device.all_reduce"
             | "device.reduce_scatter"
-            | "device.all_gather" => self.communicate,
+            | "device.all_gather"
+            | "device.all_to_all" => self.communicate,
             _ => self.compute,
         };
         let mut state = OpState::new(self.ctx.op_name(name), self.module.op_loc(node.op))

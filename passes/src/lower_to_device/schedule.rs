@@ -307,9 +307,8 @@ impl Planner<'_> {
                     here.for_each(|c| clocks[c] = start + 1);
                     start + 1
                 }
-                "dag.transfer" | "dag.all_reduce" | "dag.reduce_scatter" | "dag.all_gather" => {
-                    ready + 1
-                }
+                "dag.transfer" | "dag.all_reduce" | "dag.reduce_scatter" | "dag.all_gather"
+                | "dag.all_to_all" => ready + 1,
                 _ => ready,
             };
             for &(_, to, _) in &self.edges[starts[at] as usize..starts[at + 1] as usize] {

@@ -24,6 +24,8 @@ pub(super) struct Class {
 #[derive(Debug)]
 pub(super) struct Kept {
     pub(super) dist: Dist,
+    /// The shape on one device.
+    pub(super) local: Vec<i64>,
     /// Elements on one device, and their type.
     pub(super) elems: u64,
     pub(super) element: Type,
@@ -121,11 +123,12 @@ impl Topology {
             };
             let local = dist.local(ctx, &axis_sizes);
             let elems = local.and_then(|l| l.num_elements(ctx)).filter(|n| *n > 0);
+            let local = local.and_then(|l| l.as_tensor(ctx)).map_or(Vec::new(), |(s, _)| s.to_vec());
             let (Some(elems), Some((_, element))) = (elems, dist.tensor.as_tensor(ctx)) else {
                 return Err((op, "has no static size on a device".to_owned()));
             };
             let buffer = buffer_type(ctx, elems, element);
-            topology.kept.insert(ty, Kept { dist, elems, element, buffer, classes });
+            topology.kept.insert(ty, Kept { dist, local, elems, element, buffer, classes });
         }
         Ok(topology)
     }

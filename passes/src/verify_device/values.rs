@@ -111,7 +111,11 @@ impl<'m, R: Fn(Value) -> Value> Contents<'m, R> {
                 let holds_one = module.operands(node).any(|part| self.holds(operand(0), part));
                 return if holds_one { Ok(()) } else { Err(operand(0)) };
             }
-            ("device.all_reduce" | "device.reduce_scatter" | "device.all_gather", _) => {
+            (
+                "device.all_reduce" | "device.reduce_scatter" | "device.all_gather"
+                | "device.all_to_all",
+                _,
+            ) => {
                 self.read(operand(0), module.operand(node, 0))?;
                 self.write(operand(1), module.result(node, 0));
             }

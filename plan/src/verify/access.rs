@@ -42,6 +42,7 @@ pub(super) fn of(kind: &Kind, kernels: &[KernelDecl], out: &mut Vec<Access>) {
         Kind::AllReduce { src, dst, .. }
         | Kind::ReduceScatter { src, dst, .. }
         | Kind::AllGather { src, dst, .. }
+        | Kind::AllToAll { src, dst, .. }
         | Kind::Copy { src, dst } => out.extend([read(*src), write(*dst)]),
         Kind::Fill { dst, .. } | Kind::LoadInput { dst, .. } => out.push(write(*dst)),
         Kind::StoreOutput { src, .. } => out.push(read(*src)),

@@ -18,6 +18,8 @@ pub(super) enum Role {
     AllReduce,
     ReduceScatter,
     AllGather,
+    /// With the runs of a part on both sides, which all members have to agree in.
+    AllToAll(u64, u64),
 }
 
 impl Role {
@@ -28,6 +30,7 @@ impl Role {
             Role::AllReduce => "all_reduce",
             Role::ReduceScatter => "reduce_scatter",
             Role::AllGather => "all_gather",
+            Role::AllToAll(..) => "all_to_all",
         }
     }
 }
@@ -133,10 +136,14 @@ impl Network {
                     }
                     Kind::AllReduce { src, comm, .. }
                     | Kind::ReduceScatter { src, comm, .. }
-                    | Kind::AllGather { src, comm, .. } => {
+                    | Kind::AllGather { src, comm, .. }
+                    | Kind::AllToAll { src, comm, .. } => {
                         let role = match &instr.kind {
                             Kind::AllReduce { .. } => Role::AllReduce,
                             Kind::ReduceScatter { .. } => Role::ReduceScatter,
+                            Kind::AllToAll { src_runs, dst_runs, .. } => {
+                                Role::AllToAll(*src_runs, *dst_runs)
+                            }
                             _ => Role::AllGather,
                         };
                         let channel = *groups.entry(comm.index()).or_insert_with(|| {

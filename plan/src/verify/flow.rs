@@ -213,6 +213,9 @@ fn identity(plan: &Plan, kind: &Kind, positions: &mut FxHashMap<u64, u64>) -> u6
         Kind::AllReduce { comm, .. } => fold(5, nth(fold(5, u64::from(comm.0)))),
         Kind::ReduceScatter { comm, .. } => fold(6, nth(fold(5, u64::from(comm.0)))),
         Kind::AllGather { comm, .. } => fold(7, nth(fold(5, u64::from(comm.0)))),
+        Kind::AllToAll { comm, src_runs, dst_runs, .. } => {
+            fold(fold(fold(13, nth(fold(5, u64::from(comm.0)))), *src_runs), *dst_runs)
+        }
         Kind::Copy { .. } => 8,
         Kind::Fill { value, .. } => fold(9, value.to_bits()),
         Kind::LoadInput { input, rows, .. } => {

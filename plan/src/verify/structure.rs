@@ -224,6 +224,15 @@ impl<'a> Scope<'a> {
                     (src.saturating_mul(n), dst, true)
                 })
             }
+            Kind::AllToAll { src, dst, comm, src_runs, dst_runs } => {
+                self.collective("all_to_all", *src, *dst, *comm, |n, src, dst| {
+                    let whole = |runs: u64| {
+                        let parts = runs.saturating_mul(n);
+                        parts > 0 && src.is_multiple_of(parts)
+                    };
+                    (src, dst, whole(*src_runs) && whole(*dst_runs))
+                })
+            }
             Kind::Copy { src, dst } => {
                 let (s, d) = (self.buffer(*src)?, self.buffer(*dst)?);
                 if s.bytes() != d.bytes() {
@@ -390,7 +399,7 @@ impl<'a> Scope<'a> {
             ));
         }
         let (a, b, also) = sizes(n, src.elems, dst.elems);
-        let summed = name != "all_gather";
+        let summed = !matches!(name, "all_gather" | "all_to_all");
         if a != b || !also || src.dtype != dst.dtype {
             let have = format!(
                 "{} x {} to {} x {}",
