@@ -20,12 +20,30 @@ pub fn along(
     func: Op,
     reporter: &mut Reporter<'_>,
 ) -> Result<FxHashMap<Value, Along>, PassFailed> {
-    let (ctx, body) = (module.ctx(), module.only_block(func).ok_or(PassFailed)?);
-    let mut along: FxHashMap<Value, Along> = FxHashMap::default();
-    for (i, &arg) in module.args(body).iter().enumerate() {
-        let dim = func::arg_attr(module, func, i, "batch_dim").and_then(|a| a.as_int(ctx));
-        along.insert(arg, dim.map_or(Along::Whole, |d| Along::Dim(d as usize)));
-    }
+    along_from(module, func, &arguments_along(module, func), "the batch", reporter)
+}
+
+/// How a function's arguments vary with the batch, as they say.
+pub fn arguments_along(module: &Module, func: Op) -> Vec<Along> {
+    let args = module.only_block(func).map_or(0, |body| module.args(body).len());
+    let dim = |i| func::arg_attr(module, func, i, "batch_dim")?.as_int(module.ctx());
+    (0..args).map(|i| dim(i).map_or(Along::Whole, |d| Along::Dim(d as usize))).collect()
+}
+
+/// How every value of a function varies over the parts of a division of `what`, given how its arguments do.
+///
+/// # Errors
+/// An operation that cannot be divided so.
+pub fn along_from(
+    module: &Module,
+    func: Op,
+    arguments: &[Along],
+    what: &str,
+    reporter: &mut Reporter<'_>,
+) -> Result<FxHashMap<Value, Along>, PassFailed> {
+    let body = module.only_block(func).ok_or(PassFailed)?;
+    let mut along: FxHashMap<Value, Along> =
+        module.args(body).iter().copied().zip(arguments.iter().copied()).collect();
     for op in module.ops(body) {
         let Some(rule) = factor_rule(module, op) else {
             along.extend(module.results(op).map(|v| (v, Along::Whole)));
@@ -38,7 +56,7 @@ pub fn along(
             Err(why) => {
                 // What comes after would only repeat it.
                 let error = reporter
-                    .error(module.op_loc(op), format!("the batch cannot be divided here: {why}"));
+                    .error(module.op_loc(op), format!("{what} cannot be divided here: {why}"));
                 if operands.contains(&Along::Sum) {
                     error.hint("each part of the batch gives a part of the sum; only nn.add, nn.scale and what else is linear keep it one");
                 } else {
@@ -78,10 +96,31 @@ pub fn divide_batch(
     what: &str,
     reporter: &mut Reporter<'_>,
 ) -> Result<(), PassFailed> {
-    let ctx = module.ctx_arc();
     let along = along(module, func, reporter)?;
+    divide(module, func, &along, parts).map_err(|size| {
+        reporter
+            .error(
+                module.op_loc(func),
+                format!("{what} cannot divide a batch of {size} into {parts} equal parts"),
+            )
+            .hint(format!("make the batch a multiple of {parts}, or take a divisor of {size}"));
+        PassFailed
+    })
+}
+
+/// Divides the values of a function by `parts` along the dimensions given; the function's type follows.
+///
+/// # Errors
+/// The size of a dimension that `parts` does not divide, the largest if there are several.
+pub fn divide(
+    module: &mut Module,
+    func: Op,
+    along: &FxHashMap<Value, Along>,
+    parts: i64,
+) -> Result<(), i64> {
+    let ctx = module.ctx_arc();
     let mut indivisible = None;
-    for (&value, along) in &along {
+    for (&value, along) in along {
         let Along::Dim(dim) = *along else { continue };
         let Some((shape, element)) = module.ty(value).as_tensor(&ctx) else { continue };
         if shape[dim] % parts != 0 {
@@ -93,15 +132,6 @@ pub fn divide_batch(
         let ty = ctx.tensor(&shape, element);
         module.set_ty(value, ty);
     }
-    if let Some(size) = indivisible {
-        reporter
-            .error(
-                module.op_loc(func),
-                format!("{what} cannot divide a batch of {size} into {parts} equal parts"),
-            )
-            .hint(format!("make the batch a multiple of {parts}, or take a divisor of {size}"));
-        return Err(PassFailed);
-    }
     func::Func(func).refresh_type(module);
-    Ok(())
+    indivisible.map_or(Ok(()), Err)
 }

@@ -26,6 +26,7 @@ pub mod order;
 mod outline;
 pub mod place;
 pub mod replicate;
+pub mod shard;
 pub mod split;
 pub mod split_backward;
 pub mod symbol_dce;

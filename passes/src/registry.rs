@@ -11,7 +11,7 @@ use piper_ir::pass::{PassInfo, PassRegistry};
 /// Every pass. A module of passes has `pub fn passes() -> Vec<PassInfo>`, and one line here.
 pub fn all() -> PassRegistry {
     let mut registry = PassRegistry::default();
-    let modules: [Vec<PassInfo>; 18] = [
+    let modules: [Vec<PassInfo>; 19] = [
         crate::canonicalize::passes(),
         crate::cse::passes(),
         crate::dce::passes(),
@@ -23,6 +23,7 @@ pub fn all() -> PassRegistry {
         crate::expand_directives::passes(),
         crate::build_dag::passes(),
         crate::apply::passes(),
+        crate::shard::passes(),
         crate::replicate::passes(),
         crate::update::passes(),
         crate::verify_dag::passes(),

@@ -230,8 +230,7 @@ fn all_to_all_moves_a_shard_from_one_dimension_to_another_and_back() {
                 let (rows, back) = (floats(&report, d), floats(&report, n as usize + d));
                 let columns = (c / n) as usize;
                 for (at, got) in rows.iter().enumerate() {
-                    let (row, column) =
-                        (at / c as usize + d * (r / n) as usize, at % c as usize);
+                    let (row, column) = (at / c as usize + d * (r / n) as usize, at % c as usize);
                     let from = column / columns;
                     assert_eq!(*got, value(step, from, row * columns + column % columns));
                 }

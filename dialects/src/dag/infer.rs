@@ -60,7 +60,10 @@ pub(super) fn moved_shards(
     let rank = dist.dims.len();
     let inside = |dim: i64| usize::try_from(dim).ok().filter(|dim| *dim < rank);
     let (Some(from), Some(to)) = (inside(from), inside(to)) else {
-        return Err(format!("the value has dimensions 0 to {}, not {from} and {to}", rank as i64 - 1));
+        return Err(format!(
+            "the value has dimensions 0 to {}, not {from} and {to}",
+            rank as i64 - 1
+        ));
     };
     if from == to {
         return Err(format!("dimension {from} is both that they leave and that they go to"));

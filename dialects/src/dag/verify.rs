@@ -6,8 +6,8 @@ use rustc_hash::FxHashMap;
 use super::dist::{Dist, Home};
 use super::infer::moved_shards;
 use super::{
-    Add, AllGather, AllReduce, AllToAll, Commit, Compute, Graph, Order, Output, Project, ReduceScatter,
-    Transfer, Update,
+    Add, AllGather, AllReduce, AllToAll, Commit, Compute, Graph, Order, Output, Project,
+    ReduceScatter, Transfer, Update,
 };
 
 /// The distribution of a value, whose type the operation's declaration has checked.

@@ -58,7 +58,10 @@ pub fn accesses(module: &Module, op: Op, out: &mut Vec<Access>) {
         "device.all_reduce" if module.operand(op, 0) == module.operand(op, 1) => {
             out.push(Access { buffer: module.operand(op, 0), mode: Mode::Update });
         }
-        "device.all_reduce" | "device.reduce_scatter" | "device.all_gather" | "device.all_to_all"
+        "device.all_reduce"
+        | "device.reduce_scatter"
+        | "device.all_gather"
+        | "device.all_to_all"
         | "device.copy" => {
             out.push(Access { buffer: module.operand(op, 0), mode: Mode::Read });
             out.push(Access { buffer: module.operand(op, 1), mode: Mode::Write });

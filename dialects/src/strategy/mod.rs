@@ -3,7 +3,7 @@
 //! Everything is stored as attributes, so the generic form says all of it; the custom forms read like sentences. Passes do
 //! not look at attributes: [`PlanSpec::read`] gives a verified plan as plain values, each directive with its operation for
 //! locations. Directives are either *primitives* ([`place`](PlaceOp), [`split`](SplitOp), [`replicate`](ReplicateOp),
-//! [`order`](OrderOp), [`split_backward`](SplitBackwardOp), [`update`](UpdateOp)) or *named* ones, which expand into
+//! [`shard`](ShardOp), [`order`](OrderOp), [`split_backward`](SplitBackwardOp), [`update`](UpdateOp)) or *named* ones, which expand into
 //! primitives.
 
 mod filter;
@@ -14,6 +14,7 @@ mod ops;
 mod optimizer;
 mod order;
 mod plan;
+mod shard;
 mod tags;
 #[cfg(test)]
 mod tests;
@@ -24,11 +25,12 @@ pub use homes::{homes_attrs, range_attr};
 pub use mesh::{Axis, Mesh, Slice, SliceFault};
 pub use ops::{
     AnnotateOp, DualPipeOp, GroupOp, MeshOp, OptimizerOp, OrderOp, PipelineOp, PlaceOp, PlanOp,
-    ReplicateOp, SplitBackwardOp, SplitOp, UpdateOp, YieldOp, ZeroOp,
+    ReplicateOp, ShardOp, SplitBackwardOp, SplitOp, UpdateOp, YieldOp, ZeroOp,
 };
 pub use optimizer::{Algorithm, LearningRate, OptimizerSpec, copy_optimizer};
 pub use order::row_of;
 pub use plan::{Directive, Home, Kind, PlanSpec, bucket_bytes, plans};
+pub use shard::sharded_dim;
 pub use tags::{TAGS, merge, tag_text, tags_attr, tags_of};
 
 use piper_ir::Dialect;

@@ -2,7 +2,7 @@
 
 use piper_ir::{AttrConstraint as A, TypeConstraint as T, dialect_ops};
 
-use super::{filter, homes, mesh_syntax as mesh, optimizer, order, verify};
+use super::{filter, homes, mesh_syntax as mesh, optimizer, order, shard, verify};
 
 const SLICE: A = A::Pred("a mesh slice such as {pp = 0}", |ctx, attr| {
     super::Slice::from_attr(ctx, attr).is_some()
@@ -214,6 +214,23 @@ dialect_ops! {
         attrs: { filter: one(FILTER), homes: one(A::Array), microbatches: optional(A::Array) },
         syntax: (homes::parse, homes::print),
         verify: verify::place,
+    }
+
+    /// Divides the parameters of what a filter selects along a mesh axis, and its computation with them.
+    ///
+    /// `parameters` says which dimension of which parameter is divided; names may have `*`, the first that matches decides, and
+    /// others stay whole. What is computed from a divided parameter is divided as the operations' factor rules say. Collectives
+    /// stand at the boundaries of the selected segments: a partial sum that leaves is all-reduced, and where the batch is divided
+    /// over the same axis (`replicate` or `zero` after it), values are exchanged (all-to-all), as tokens with the ranks that hold
+    /// their experts.
+    ///
+    /// ```mlir
+    /// strategy.shard {PART = mlp} over "dp" parameters = {"*.up" = 1, "*.down" = 0}
+    /// ```
+    ShardOp = "strategy.shard" {
+        attrs: { filter: one(FILTER), axis: one(A::Str), parameters: one(A::Array) },
+        syntax: (shard::parse, shard::print),
+        verify: verify::shard,
     }
 
     /// Divides the batch into parts that are run one by one; each copy gets its number as a tag of this name.

@@ -9,6 +9,7 @@ use piper_schedule::text::filter::Filter;
 use super::homes::range_of;
 use super::ops::*;
 use super::order::row_of;
+use super::shard::patterns_of;
 use super::{Mesh, OptimizerSpec, Slice, filter_of};
 use crate::dag::Graph;
 
@@ -77,6 +78,8 @@ pub enum Kind {
     Optimizer(OptimizerSpec),
     /// Primitive: data parallelism along `axis`, optimizer state sharded if `zero` is 1.
     Replicate { axis: String, zero: u32, bucket_bytes: u64 },
+    /// Primitive: parameters of what `filter` selects are divided along `axis`; see [`sharded_dim`](super::sharded_dim).
+    Shard { filter: Filter, axis: String, parameters: Vec<(String, usize)> },
     /// Primitive: what `filter` selects lives here.
     Place { filter: Filter, homes: Vec<Home> },
     /// Primitive: the batch in `parts`; `tag` numbers them.
@@ -96,7 +99,8 @@ impl Kind {
             Kind::Pipeline { axis, .. }
             | Kind::DualPipe { axis, .. }
             | Kind::Zero { axis, .. }
-            | Kind::Replicate { axis, .. } => Some(axis),
+            | Kind::Replicate { axis, .. }
+            | Kind::Shard { axis, .. } => Some(axis),
             _ => None,
         }
     }
@@ -257,6 +261,11 @@ impl Kind {
                     .collect();
                 Kind::Place { filter: filter_of(ctx, place.filter(module))?, homes: homes? }
             }
+            ShardOp::NAME => Kind::Shard {
+                filter: filter_of(ctx, ShardOp(op).filter(module))?,
+                axis: text("axis")?,
+                parameters: patterns_of(ctx, ShardOp(op).parameters(module))?,
+            },
             SplitOp::NAME => Kind::Split { tag: text("tag")?, parts: number("parts")? },
             OrderOp::NAME => Kind::Order {
                 stages: text("stages")?,

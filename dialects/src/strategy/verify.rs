@@ -256,6 +256,7 @@ const DIRECTIVES: &[&str] = &[
     DualPipeOp::NAME,
     ZeroOp::NAME,
     ReplicateOp::NAME,
+    ShardOp::NAME,
     OptimizerOp::NAME,
     UpdateOp::NAME,
     PlaceOp::NAME,
@@ -358,6 +359,23 @@ pub(super) fn replicate(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
         zero_level(module, op, level, "zero", reporter);
     }
     bucket(module, op, view.bucket(module), reporter);
+}
+
+pub(super) fn shard(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
+    let (ctx, view) = (module.ctx(), ShardOp(op));
+    axis(module, op, view.axis(module), reporter);
+    let report = |reporter: &mut Reporter<'_>, what: &str| {
+        reporter
+            .error(module.op_loc(op), what.to_owned())
+            .hint("write the names with the dimension that is divided, as in {\"*.up\" = 1}");
+    };
+    match super::shard::patterns_of(ctx, view.parameters(module)) {
+        None => report(reporter, "'parameters' gives each name a dimension, 0 or more"),
+        Some(patterns) if patterns.is_empty() => {
+            report(reporter, "'strategy.shard' divides no parameter");
+        }
+        Some(_) => {}
+    }
 }
 
 pub(super) fn split(module: &Module, op: Op, reporter: &mut Reporter<'_>) {

@@ -260,13 +260,7 @@ impl<'r, 'm> Run<'r, 'm> {
     }
 
     /// Every member's part that is this device's, put together along the dimension that they had divided.
-    fn all_to_all(
-        &self,
-        op: Op,
-        axes: &[Name],
-        moved: &Dist,
-        home: &Home,
-    ) -> Result<Local, Error> {
+    fn all_to_all(&self, op: Op, axes: &[Name], moved: &Dist, home: &Home) -> Result<Local, Error> {
         let (module, view) = (self.module, AllToAll(op));
         let dim = |attr: Attr| attr.as_int(module.ctx()).map_or(0, |dim| dim.max(0) as usize);
         let (from, to) = (dim(view.from(module)), dim(view.to(module)));

@@ -22,6 +22,7 @@ pub(super) fn check(module: &Module, plan: &PlanSpec, reporter: &mut Reporter<'_
             match taken.iter().find(|(known, ..)| *known == axis) {
                 None => taken.push((axis, places, directive.loc, name)),
                 Some((_, true, ..)) if places => {}
+                Some((_, _, _, "strategy.shard")) if may_follow_shard(&directive.kind) => {}
                 Some((_, _, loc, first)) => {
                     wrong = true;
                     let message =
@@ -37,6 +38,11 @@ pub(super) fn check(module: &Module, plan: &PlanSpec, reporter: &mut Reporter<'_
         }
     }
     if wrong { Err(PassFailed) } else { Ok(()) }
+}
+
+/// Several shards, of different segments, share an axis, also with the division of the batch of all others.
+fn may_follow_shard(kind: &Kind) -> bool {
+    matches!(kind, Kind::Shard { .. } | Kind::Replicate { .. } | Kind::Zero { .. })
 }
 
 fn free_axes(plan: &PlanSpec) -> String {

@@ -18,7 +18,9 @@ pub(super) fn check(module: &Module, plan: &PlanSpec, reporter: &mut Reporter<'_
     let ops = tagged_operations(module, plan);
     for directive in &plan.directives {
         match &directive.kind {
-            Kind::Place { filter, .. } | Kind::SplitBackward { filter } => {
+            Kind::Place { filter, .. }
+            | Kind::SplitBackward { filter }
+            | Kind::Shard { filter, .. } => {
                 selects_something(&ops, filter, directive.loc, reporter);
             }
             Kind::Order { stages, .. } if ops.iter().all(|op| op.tag(stages).is_none()) => {

@@ -1,7 +1,8 @@
 //! What the runtime has to know of states, inputs and outputs: logical tensors, and which elements of them a buffer holds.
 //!
 //! A flat bucket (ZeRO) is no logical tensor; its `dag.state` names the parameters in it and their offsets, so each of them
-//! gets a home in the bucket's shard. The optimizer state and the gradient of a bucket are laid out as the bucket is.
+//! gets a home in the bucket's shard. The optimizer state and the gradient of a bucket are laid out as the bucket is. A shard
+//! of an inner dimension is one run of elements for each row of the dimensions before it.
 
 use piper_ir::{Attr, Module, Name, Op, OpState, Reporter, Type, Value};
 
@@ -22,6 +23,18 @@ struct Layout {
     pieces: Vec<Piece>,
     /// Axes over which the bucket is divided.
     shard: Vec<Name>,
+    /// The runs of a shard of an inner dimension.
+    runs: Option<Runs>,
+}
+
+/// Runs of elements of a tensor, evenly spaced.
+#[derive(Clone)]
+struct Runs {
+    len: i64,
+    step: i64,
+    count: i64,
+    /// Where a device's first run begins, by its coordinates.
+    strides: Vec<(Name, i64)>,
 }
 
 /// Makes the persistent buffers of all states, with their homes.
@@ -54,7 +67,7 @@ pub(super) fn states(l: &mut Lowering<'_>, reporter: &mut Reporter<'_>) {
         for &class in classes.iter() {
             let buffer = l.new_buffer(value, class, Some(&name));
             for piece in &layout.pieces {
-                home(l, class, buffer, piece, shard, false, op);
+                home(l, class, buffer, piece, shard, layout.runs.as_ref(), false, op);
             }
         }
     }
@@ -68,12 +81,13 @@ fn text(module: &Module, op: Op, attr: &str) -> String {
 fn layout(l: &Lowering<'_>, value: Value, name: &str, op: Op) -> Result<Layout, String> {
     let dist = &l.topology.kept(l.module, value).dist;
     if dist.dims.iter().skip(1).any(|axes| !axes.is_empty()) {
-        return Err("shards of an inner dimension have no place in the manifest yet".to_owned());
+        let pieces = vec![Piece { tensor: name.to_owned(), ty: dist.tensor, bucket: 0 }];
+        return Ok(Layout { pieces, shard: Vec::new(), runs: Some(inner_runs(l, value)?) });
     }
     let shard = dist.dims.first().cloned().unwrap_or_default();
     let whole = |tensor: &str| Piece { tensor: tensor.to_owned(), ty: dist.tensor, bucket: 0 };
     let Some((bucket, suffix)) = bucket_of(l, value, op) else {
-        return Ok(Layout { pieces: vec![whole(name)], shard });
+        return Ok(Layout { pieces: vec![whole(name)], shard, runs: None });
     };
     let entries =
         l.module.attr_by(bucket, "init").and_then(|init| init.as_dict(&l.ctx)).unwrap_or(&[]);
@@ -90,7 +104,32 @@ fn layout(l: &Lowering<'_>, value: Value, name: &str, op: Op) -> Result<Layout, 
         pieces.push(Piece { tensor, ty, bucket: offset.as_int(&l.ctx).unwrap_or(0) });
     }
     pieces.sort_by_key(|piece| piece.bucket);
-    Ok(Layout { pieces, shard })
+    Ok(Layout { pieces, shard, runs: None })
+}
+
+/// The runs of a value that is divided along one dimension, not its first.
+fn inner_runs(l: &Lowering<'_>, value: Value) -> Result<Runs, String> {
+    let kept = l.topology.kept(l.module, value);
+    let mut divided = kept.dist.dims.iter().enumerate().filter(|(_, axes)| !axes.is_empty());
+    let (Some((dim, axes)), None) = (divided.next(), divided.next()) else {
+        return Err(
+            "it is divided along several dimensions, which has no place in the manifest".to_owned()
+        );
+    };
+    let inner: i64 = kept.local[dim + 1..].iter().product();
+    let len = kept.local[dim] * inner;
+    let (mut strides, mut parts) = (Vec::new(), 1);
+    for axis in axes.iter().rev() {
+        if l.topology.groups.contains_key(axis) {
+            let axis = axis.text(&l.ctx);
+            return Err(format!(
+                "an inner dimension is divided over the group '@{axis}', which has no place in the manifest"
+            ));
+        }
+        strides.push((*axis, parts * len));
+        parts *= l.topology.size(*axis);
+    }
+    Ok(Runs { len, step: parts * len, count: kept.local[..dim].iter().product(), strides })
 }
 
 /// The bucket's state whose layout a value has, with what is added to the parameters' names (nothing for the parameters
@@ -130,22 +169,34 @@ fn declare_state(l: &mut Lowering<'_>, piece: &Piece, init: Attr, op: Op) {
     l.declare_shared(state);
 }
 
+#[allow(clippy::too_many_arguments, reason = "a home is all of this")]
 fn home(
     l: &mut Lowering<'_>,
     class: u32,
     buffer: Value,
     piece: &Piece,
     shard: Option<Attr>,
+    runs: Option<&Runs>,
     output: bool,
     op: Op,
 ) {
-    let len = piece.ty.num_elements(&l.ctx).unwrap_or(0) as i64;
+    let len = match runs {
+        Some(runs) => runs.len,
+        None => piece.ty.num_elements(&l.ctx).unwrap_or(0) as i64,
+    };
     let mut state = OpState::new(l.ctx.op_name("device.home"), l.module.op_loc(op))
         .operands([buffer])
         .attr(&l.ctx, "tensor", l.ctx.str_attr(&piece.tensor))
         .attr(&l.ctx, "bucket", l.ctx.int_attr(piece.bucket))
         .attr(&l.ctx, "len", l.ctx.int_attr(len))
         .attr_if(&l.ctx, "shard", shard);
+    if let Some(runs) = runs {
+        state = state
+            .attr(&l.ctx, "start", l.ctx.int_attr(0))
+            .attr(&l.ctx, "strides", l.coords_attr(&runs.strides))
+            .attr(&l.ctx, "step", l.ctx.int_attr(runs.step))
+            .attr(&l.ctx, "count", l.ctx.int_attr(runs.count));
+    }
     if output {
         state = state.attr(&l.ctx, "output", l.ctx.unit());
     }
@@ -195,7 +246,7 @@ pub(super) fn probe(l: &mut Lowering<'_>, node: &Node, class: u32, reporter: &mu
                 .attr(&l.ctx, "tensor", l.ctx.type_attr(piece.ty));
             l.declare_shared(state);
         }
-        home(l, class, buffer, &piece, shard, true, node.op);
+        home(l, class, buffer, &piece, shard, layout.runs.as_ref(), true, node.op);
         let attrs = [("output", l.ctx.str_attr(&piece.tensor)), ("part", l.ctx.int_attr(0))];
         let label = l.ctx.str_attr(&piece.tensor);
         l.instruction(class, node, "device.store_output", &[buffer], &attrs, label);

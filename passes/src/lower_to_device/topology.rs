@@ -123,7 +123,8 @@ impl Topology {
             };
             let local = dist.local(ctx, &axis_sizes);
             let elems = local.and_then(|l| l.num_elements(ctx)).filter(|n| *n > 0);
-            let local = local.and_then(|l| l.as_tensor(ctx)).map_or(Vec::new(), |(s, _)| s.to_vec());
+            let local =
+                local.and_then(|l| l.as_tensor(ctx)).map_or(Vec::new(), |(s, _)| s.to_vec());
             let (Some(elems), Some((_, element))) = (elems, dist.tensor.as_tensor(ctx)) else {
                 return Err((op, "has no static size on a device".to_owned()));
             };

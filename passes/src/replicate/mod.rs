@@ -23,9 +23,7 @@ pub mod buckets;
 pub mod directives;
 pub mod topology;
 
-use std::collections::hash_map::Entry;
-
-use piper_dialects::dag::{AllReduce, AxisSizes, Compute, Dist, Home};
+use piper_dialects::dag::{AllReduce, AxisSizes, Dist, Home};
 use piper_dialects::nn::Along;
 use piper_dialects::strategy::{Directive, Kind, bucket_bytes};
 use piper_ir::diag::did_you_mean;
@@ -33,8 +31,8 @@ use piper_ir::pass::{OptionDef, PassContext, PassFailed, PassInfo, PassResult};
 use piper_ir::{Attr, Builder, Loc, Module, Name, Op, Reporter, Value};
 use rustc_hash::FxHashMap;
 
-use crate::batching::{divide_batch, results_along};
 use crate::nodes::graphs;
+use crate::shard::{Division, Position, Sharding, vary};
 
 /// What is replicated over what.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +43,18 @@ pub struct Replication {
     pub stage: u32,
     /// The most bytes of a flat bucket.
     pub bucket_bytes: u64,
+}
+
+impl Replication {
+    /// What a directive asks for, if it is one of data parallelism.
+    pub fn of(kind: &Kind) -> Option<Self> {
+        let (axis, stage, bucket_bytes) = match kind {
+            Kind::Replicate { axis, zero, bucket_bytes } => (axis, *zero, *bucket_bytes),
+            Kind::Zero { axis, stage, bucket_bytes } => (axis, *stage, *bucket_bytes),
+            _ => return None,
+        };
+        Some(Self { axis: axis.clone(), stage, bucket_bytes })
+    }
 }
 
 /// Options as given to the pass.
@@ -142,15 +152,11 @@ fn wanted(
     let mut optimizer: Option<&Directive> = None;
     let mut found: Vec<Wanted> = Vec::new();
     for directive in &all {
-        let (axis, stage, bytes) = match &directive.kind {
-            Kind::Replicate { axis, zero, bucket_bytes } => (axis, *zero, *bucket_bytes),
-            Kind::Zero { axis, stage, bucket_bytes } => (axis, *stage, *bucket_bytes),
-            Kind::Update(_) | Kind::Optimizer(_) => {
-                optimizer = Some(directive);
-                continue;
-            }
-            _ => continue,
-        };
+        if matches!(directive.kind, Kind::Update(_) | Kind::Optimizer(_)) {
+            optimizer = Some(directive);
+        }
+        let Some(replication) = Replication::of(&directive.kind) else { continue };
+        let Replication { axis, stage, bucket_bytes: bytes } = &replication;
         if let Some(optimizer) = optimizer {
             reporter
                 .error(
@@ -172,13 +178,12 @@ fn wanted(
         if let Some(given) = options.over.as_ref().filter(|given| *given != axis) {
             conflict("over", &format!("\"{given}\""), &format!("\"{axis}\""));
         }
-        if let Some(given) = options.stage.filter(|given| *given != stage) {
+        if let Some(given) = options.stage.filter(|given| given != stage) {
             conflict("stage", &given.to_string(), &stage.to_string());
         }
-        if let Some(given) = options.bucket.filter(|given| *given != bytes) {
+        if let Some(given) = options.bucket.filter(|given| given != bytes) {
             conflict("bucket", &format!("{given} bytes"), &format!("{bytes} bytes"));
         }
-        let replication = Replication { axis: axis.clone(), stage, bucket_bytes: bytes };
         found.push((replication, directive.loc, Some(directive.op)));
     }
     if reporter.error_count() > errors {
@@ -219,24 +224,75 @@ pub fn run(
     loc: Loc,
     reporter: &mut Reporter<'_>,
 ) -> PassResult {
-    let ctx = module.ctx_arc();
-    let axis = ctx.name(&replication.axis);
+    run_beside(module, graph, replication, &[], loc, reporter)
+}
+
+/// As [`run`], but with parts of the graph divided along their parameters instead of the batch.
+///
+/// # Errors
+/// As [`run`] and [`shard`](mod@crate::shard).
+pub(crate) fn run_beside(
+    module: &mut Module,
+    graph: Op,
+    replication: &Replication,
+    shardings: &[Sharding],
+    loc: Loc,
+    reporter: &mut Reporter<'_>,
+) -> PassResult {
+    let axis = module.ctx().name(&replication.axis);
     let factor = check(module, graph, axis, loc, reporter)?;
-    let along = vary(module, graph, axis, factor, reporter)?;
-    for (&value, along) in &along {
-        let Some(mut dist) = Dist::of(&ctx, module.ty(value)) else { continue };
-        match *along {
-            Along::Whole => continue,
-            Along::Dim(dim) => dist.dims[dim].insert(0, axis),
-            Along::Sum => dist.partial.push(axis),
-        }
-        module.set_ty(value, dist.ty(&ctx));
-    }
-    widen_reductions(module, graph, axis, &along);
+    let division = Division { axis, factor, batch: true, shardings };
+    divide_graph(module, graph, &division, reporter)?;
     if replication.stage == 1 {
         buckets::shard(module, graph, axis, replication.bucket_bytes, reporter)?;
     }
     reduce_gradients(module, graph, axis);
+    Ok(())
+}
+
+/// Divides parts of the graph along their parameters, and nothing else.
+///
+/// # Errors
+/// As [`shard`](mod@crate::shard).
+pub(crate) fn shard_only(
+    module: &mut Module,
+    graph: Op,
+    axis: &str,
+    shardings: &[Sharding],
+    loc: Loc,
+    reporter: &mut Reporter<'_>,
+) -> PassResult {
+    let axis = module.ctx().name(axis);
+    let factor = check(module, graph, axis, loc, reporter)?;
+    let division = Division { axis, factor, batch: false, shardings };
+    divide_graph(module, graph, &division, reporter)?;
+    reduce_gradients(module, graph, axis);
+    Ok(())
+}
+
+/// Divides what the graph's values are made of, and gives them the types that say so.
+fn divide_graph(
+    module: &mut Module,
+    graph: Op,
+    division: &Division<'_>,
+    reporter: &mut Reporter<'_>,
+) -> PassResult {
+    let ctx = module.ctx_arc();
+    let axis = division.axis;
+    let along = vary(module, graph, division, reporter)?;
+    for (&value, along) in &along {
+        let Some(mut dist) = Dist::of(&ctx, module.ty(value)) else { continue };
+        match *along {
+            Along::Whole => continue,
+            Along::Dim(dim) => match division.position() {
+                Position::Major => dist.dims[dim].insert(0, axis),
+                Position::Minor => dist.dims[dim].push(axis),
+            },
+            Along::Sum => dist.partial.push(axis),
+        }
+        module.set_ty(value, dist.ty(&ctx));
+    }
+    widen_reductions(module, graph, division, &along);
     Ok(())
 }
 
@@ -302,96 +358,29 @@ fn mesh_axes(module: &Module, graph: Op) -> Vec<&str> {
     axes.iter().filter_map(|a| a.as_str(ctx)).collect()
 }
 
-/// Divides the batch of every body by `factor`, and says how every value of the graph varies over the parts.
-fn vary(
-    module: &mut Module,
-    graph: Op,
-    axis: Name,
-    factor: i64,
-    reporter: &mut Reporter<'_>,
-) -> Result<FxHashMap<Value, Along>, PassFailed> {
-    let ctx = module.ctx_arc();
-    let what = format!("replicating over \"{}\"", axis.text(&ctx));
-    let order = topology::data_order(module, graph).map_err(|cyclic| {
-        reporter.error(
-            module.op_loc(cyclic[0]),
-            "operations of the graph depend on each other in a cycle",
-        );
-        PassFailed
-    })?;
-    let mut bodies: FxHashMap<Name, Vec<Along>> = FxHashMap::default();
-    let mut along: FxHashMap<Value, Along> = FxHashMap::default();
-    let errors = reporter.error_count();
-    for op in order {
-        if let Some(node) = Compute::cast(module, op) {
-            let callee = node.callee(module).as_symbol(&ctx).expect("declared as a symbol");
-            if let Entry::Vacant(slot) = bodies.entry(callee) {
-                let Some(body) = module.lookup_nearest(op, callee.text(&ctx)) else {
-                    reporter.error(
-                        module.op_loc(op),
-                        format!("there is no function '@{}'", callee.text(&ctx)),
-                    );
-                    return Err(PassFailed);
-                };
-                let results = results_along(module, body, reporter)?;
-                divide_batch(module, body, factor, &what, reporter)?;
-                slot.insert(results);
-            }
-            along.extend(module.results(op).zip(bodies[&callee].iter().copied()));
-            continue;
-        }
-        let results: Vec<Value> = module.results(op).collect();
-        if results.is_empty() {
-            continue;
-        }
-        let varies = match module.name_text(op) {
-            "dag.input" => input_along(module, op),
-            "dag.parameter" | "dag.state" => Along::Whole,
-            name => {
-                let mut operands =
-                    module.operands(op).map(|v| along.get(&v).copied().unwrap_or(Along::Whole));
-                let first = operands.next().unwrap_or(Along::Whole);
-                if operands.any(|other| other != first) {
-                    reporter.error(
-                        module.op_loc(op),
-                        format!("'{name}' takes a value that varies with the batch and one that does not"),
-                    );
-                }
-                match name {
-                    // These are widened by the axis.
-                    "dag.all_reduce" | "dag.gradient" if first == Along::Sum => Along::Whole,
-                    _ => first,
-                }
-            }
-        };
-        along.extend(results.into_iter().map(|v| (v, varies)));
-    }
-    if reporter.error_count() > errors { Err(PassFailed) } else { Ok(along) }
-}
-
-/// Along which dimension a step's input is divided: the one that microbatches divide, or its `batch_dim`.
-fn input_along(module: &Module, op: Op) -> Along {
-    let ctx = module.ctx();
-    let divided = Dist::of(ctx, module.ty(module.result(op, 0)))
-        .and_then(|dist| dist.dims.iter().position(|axes| !axes.is_empty()));
-    let declared =
-        || module.attr_by(op, "batch_dim").and_then(|a| usize::try_from(a.as_int(ctx)?).ok());
-    divided.or_else(declared).map_or(Along::Whole, Along::Dim)
-}
-
 /// Makes every sum of a value that is now partial over the axis a sum over the axis too.
 ///
-/// The new axis comes first, as it does in batch dimensions: members in the order of the pieces of the batch that they summed make a
+/// The new axis comes where it does in batch dimensions: members in the order of the pieces of the batch that they summed make a
 /// tree over members the top of the tree over all pieces, whatever divides them.
-fn widen_reductions(module: &mut Module, graph: Op, axis: Name, along: &FxHashMap<Value, Along>) {
+fn widen_reductions(
+    module: &mut Module,
+    graph: Op,
+    division: &Division<'_>,
+    along: &FxHashMap<Value, Along>,
+) {
     let ctx = module.ctx_arc();
     let block = module.only_block(graph).expect("a graph has a block");
     let reductions: Vec<Op> =
         module.ops(block).filter(|op| AllReduce::cast(module, *op).is_some()).collect();
     for op in reductions {
-        if along.get(&AllReduce(op).value(module)) == Some(&Along::Sum) {
-            let mut axes = AllReduce(op).axes(module).as_array(&ctx).unwrap_or(&[]).to_vec();
-            axes.insert(0, ctx.str_attr(axis.text(&ctx)));
+        let own = ctx.str_attr(division.axis.text(&ctx));
+        let mut axes = AllReduce(op).axes(module).as_array(&ctx).unwrap_or(&[]).to_vec();
+        // One that the division brought is over the axis already.
+        if along.get(&AllReduce(op).value(module)) == Some(&Along::Sum) && !axes.contains(&own) {
+            match division.position() {
+                Position::Major => axes.insert(0, own),
+                Position::Minor => axes.push(own),
+            }
             module.set_attr_by(op, "axes", ctx.array_attr(axes));
         }
     }

@@ -112,7 +112,9 @@ impl<'m, R: Fn(Value) -> Value> Contents<'m, R> {
                 return if holds_one { Ok(()) } else { Err(operand(0)) };
             }
             (
-                "device.all_reduce" | "device.reduce_scatter" | "device.all_gather"
+                "device.all_reduce"
+                | "device.reduce_scatter"
+                | "device.all_gather"
                 | "device.all_to_all",
                 _,
             ) => {

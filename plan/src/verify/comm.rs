@@ -113,7 +113,9 @@ impl View<'_> {
         } else if let (Role::AllToAll(..), Role::AllToAll(..)) = (a.role, b.role)
             && a.role != b.role
         {
-            let message = format!("members of the {nth} collective on {comm}, an all_to_all, divide it in different ways");
+            let message = format!(
+                "members of the {nth} collective on {comm}, an all_to_all, divide it in different ways"
+            );
             (FaultKind::Collective, message)
         } else if a.role != b.role {
             (

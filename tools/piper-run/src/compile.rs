@@ -208,7 +208,21 @@ fn after_the_batch(module: &Module, plan: &PlanSpec) -> String {
     let mut passes = String::new();
     let directives =
         || PlanSpec::read(module, plan.op).map_or(Vec::new(), |plan| plan.directives).into_iter();
-    if directives().any(|d| matches!(d.kind, Kind::Replicate { .. } | Kind::Zero { .. })) {
+    let sharded: Vec<String> = directives()
+        .filter_map(|d| match d.kind {
+            Kind::Shard { axis, .. } => Some(axis),
+            _ => None,
+        })
+        .collect();
+    if !sharded.is_empty() {
+        passes += ",shard";
+    }
+    // What is over the axis of a shard is done with it.
+    let replicated = |kind: &Kind| match kind {
+        Kind::Replicate { axis, .. } | Kind::Zero { axis, .. } => !sharded.contains(axis),
+        _ => false,
+    };
+    if directives().any(|d| replicated(&d.kind)) {
         passes += ",replicate";
     }
     if directives().any(|d| matches!(d.kind, Kind::Optimizer(_) | Kind::Update(_))) {
