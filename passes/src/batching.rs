@@ -11,6 +11,9 @@ use piper_ir::pass::PassFailed;
 use piper_ir::{Module, Op, Reporter, Value};
 use rustc_hash::FxHashMap;
 
+/// What is divided where nothing else is said.
+const BATCH: &str = "the batch";
+
 /// How every value of the function varies over the parts of a divided batch.
 ///
 /// # Errors
@@ -20,7 +23,7 @@ pub fn along(
     func: Op,
     reporter: &mut Reporter<'_>,
 ) -> Result<FxHashMap<Value, Along>, PassFailed> {
-    along_from(module, func, &arguments_along(module, func), "the batch", reporter)
+    along_from(module, func, &arguments_along(module, func), BATCH, reporter)
 }
 
 /// How a function's arguments vary with the batch, as they say.
@@ -59,7 +62,7 @@ pub fn along_from(
                     .error(module.op_loc(op), format!("{what} cannot be divided here: {why}"));
                 if operands.contains(&Along::Sum) {
                     error.hint("each part of the batch gives a part of the sum; only nn.add, nn.scale and what else is linear keep it one");
-                } else {
+                } else if what == BATCH {
                     error
                         .note(module.op_loc(func), "which dimension is the batch is said here")
                         .hint("every input that has the batch says so, as in {role = \"data\", batch_dim = 0}");

@@ -66,7 +66,7 @@ pub(super) fn moved_shards(
         ));
     };
     if from == to {
-        return Err(format!("dimension {from} is both that they leave and that they go to"));
+        return Err(format!("dimension {from} is both where they leave and where they go"));
     }
     if !dist.dims[from].ends_with(axes) {
         return Err(format!(

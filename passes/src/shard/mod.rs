@@ -15,7 +15,8 @@
 //! all-reduced, a shard of dimension 0 gathered. **With the batch** divided over the same axis (a `replicate` or `zero` over it
 //! stands after the `shard`), what enters and leaves the selected nodes is exchanged: an all-to-all moves the shard from the
 //! batch dimension to that of the parameters and back. This is expert parallelism: the segment of the experts has tokens
-//! sorted by expert, `[experts, batch, ...]`, and holds some experts for the tokens of all ranks.
+//! sorted by expert, `[experts, batch, ...]`, and holds some experts for the tokens of all ranks. Where nothing ties the batch
+//! to the parameters, it is gathered before and the sums are scattered after: sequence parallelism.
 //!
 //! Fails if nothing is selected, a pattern fits no parameter, a divided parameter is used outside, an operation cannot be
 //! divided so, or a value would have to be exchanged in a way that no collective does. Comes after the batch is split, so that

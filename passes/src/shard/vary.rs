@@ -11,6 +11,7 @@ use piper_ir::{Builder, Module, Name, Op, Reporter, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Division, infer};
+use crate::accumulate;
 use crate::batching::{along_from, arguments_along, divide, divide_batch, results_along};
 use crate::nodes::{Selector, compute_nodes, node_tag};
 use crate::replicate::topology::data_order;
@@ -30,6 +31,7 @@ pub(crate) fn vary(
 ) -> Result<FxHashMap<Value, Along>, PassFailed> {
     let selected = select(module, graph, division, reporter)?;
     let parameters = parameters(module, graph, division, &selected, reporter)?;
+    let gradients = gradients(module, graph, &parameters);
     let order = data_order(module, graph).map_err(|cyclic| {
         reporter.error(
             module.op_loc(cyclic[0]),
@@ -42,6 +44,7 @@ pub(crate) fn vary(
         division,
         selected,
         parameters,
+        gradients,
         along: FxHashMap::default(),
         whole: FxHashMap::default(),
         parts: FxHashMap::default(),
@@ -168,6 +171,31 @@ fn parameters(
     if reporter.error_count() > errors { Err(PassFailed) } else { Ok(divided) }
 }
 
+/// The contributions to the gradients of divided parameters, as nodes give them: each is divided as its parameter is.
+fn gradients(
+    module: &Module,
+    graph: Op,
+    parameters: &FxHashMap<Op, usize>,
+) -> FxHashMap<Value, usize> {
+    let ctx = module.ctx();
+    let name = |op: Op| module.attr_by(op, "name").and_then(|a| a.as_str(ctx));
+    let dims: FxHashMap<_, usize> = parameters.iter().map(|(op, dim)| (name(*op), *dim)).collect();
+    let mut contributions = FxHashMap::default();
+    for gradient in accumulate::gradients(module, graph) {
+        let Some(&dim) = dims.get(&name(gradient)) else { continue };
+        let mut open = vec![module.operand(gradient, 0)];
+        while let Some(value) = open.pop() {
+            let Some(def) = module.defining_op(value) else { continue };
+            if Compute::cast(module, def).is_some() {
+                contributions.insert(value, dim);
+            } else {
+                open.extend(module.operands(def));
+            }
+        }
+    }
+    contributions
+}
+
 /// A divided body: its name, how its arguments vary and how its results do.
 type Part = (Name, Vec<Along>, Vec<Along>);
 
@@ -176,10 +204,12 @@ struct Divider<'m> {
     division: &'m Division<'m>,
     selected: FxHashMap<Op, usize>,
     parameters: FxHashMap<Op, usize>,
+    /// Results that are gradients of divided parameters.
+    gradients: FxHashMap<Value, usize>,
     along: FxHashMap<Value, Along>,
     /// Bodies of nodes that are not selected: how their arguments and results vary.
     whole: FxHashMap<Name, (Vec<Along>, Vec<Along>)>,
-    /// Bodies of selected nodes, by what is known of their operands.
+    /// Bodies of selected nodes, by what is known of their operands and results.
     parts: FxHashMap<(Name, Vec<Option<Along>>), Part>,
     /// A value as another kind of part.
     exchanged: FxHashMap<(Value, Along), Value>,
@@ -267,7 +297,10 @@ impl Divider<'_> {
     /// A node that is selected: it is divided with its parameters.
     fn part(&mut self, node: Op, reporter: &mut Reporter<'_>) -> PassResult {
         let (body, callee) = self.body(node, reporter)?;
-        let known: Vec<Option<Along>> = self.module.operands(node).map(|v| self.known(v)).collect();
+        let operands = self.module.operands(node).map(|v| self.known(v));
+        let gradient = |v| self.gradients.get(&v).map(|dim| Along::Dim(*dim));
+        let known: Vec<Option<Along>> =
+            operands.chain(self.module.results(node).map(gradient)).collect();
         let key = (callee, known);
         let (symbol, arguments, results) = match self.parts.get(&key) {
             Some(part) => part.clone(),
@@ -296,7 +329,9 @@ impl Divider<'_> {
             origin = self.module.operand(def, 0);
         }
         let def = self.module.defining_op(origin)?;
-        if self.selected.contains_key(&def) { self.along.get(&value).copied() } else { None }
+        // A chunk takes complete values: a partial sum is summed, also on its way between two selected nodes.
+        let own = self.along.get(&value).copied().filter(|along| *along != Along::Sum);
+        if self.selected.contains_key(&def) { own } else { None }
     }
 
     /// A copy of a body, divided.
@@ -439,9 +474,11 @@ impl Divider<'_> {
         let axis = self.division.axis.text(&ctx);
         let ty = self.module.ty(value);
         let loc = self.module.op_loc(node);
-        // Whatever divides the batch is not gathered: each rank would do the work of all.
-        let batch = self.division.batch;
-        let mut b = Builder::before(self.module, node);
+        // Beside the value: its readers may stand in any order.
+        let mut b = match self.module.defining_op(value) {
+            Some(def) => Builder::after(self.module, def),
+            None => Builder::before(self.module, node),
+        };
         b.set_loc(loc);
         let made = match (have, want) {
             (Along::Dim(from), Along::Dim(to)) => AllToAll::build(&mut b)
@@ -451,10 +488,10 @@ impl Divider<'_> {
                 .to(to as i64)
                 .moved(ty)
                 .create_value(),
-            (Along::Sum, Along::Whole) if !batch => {
+            (Along::Sum, Along::Whole) => {
                 AllReduce::build(&mut b).value(value).axes(&[axis]).sum(ty).create_value()
             }
-            (Along::Dim(0), Along::Whole) if !batch => {
+            (Along::Dim(0), Along::Whole) => {
                 AllGather::build(&mut b).shard(value).axes(&[axis]).value(ty).create_value()
             }
             (Along::Sum, Along::Dim(0)) => {

@@ -30,3 +30,19 @@ dag.graph @step of @loss on @c {
   // expected-error@+1 {{gives a dag.parameter or dag.state a new value of its own type}}
   dag.commit %x, %x : !dag.dist<tensor<4xf32>, @c on {pp = 1}>
 }
+
+// -----
+
+strategy.mesh @cluster <["ep" = 2]>
+func.func private @model()
+dag.graph @step of @model on @cluster {
+  %x = dag.input "x" : !dag.dist<tensor<8x4xf32>, @cluster, [{"ep"}, {}]>
+  // expected-error@+1 {{'dag.all_to_all': dimension 1 of the value is not sharded over these axes, minor to all others}}
+  %a = dag.all_to_all %x over ["ep"] from 1 to 0 -> !dag.dist<tensor<8x4xf32>, @cluster, [{"ep"}, {}]>
+  // expected-error@+1 {{'dag.all_to_all': the value has dimensions 0 to 1, not 0 and 2}}
+  %b = dag.all_to_all %x over ["ep"] from 0 to 2 -> !dag.dist<tensor<8x4xf32>, @cluster, [{"ep"}, {}]>
+  // expected-error@+1 {{'dag.all_to_all': dimension 0 is both where they leave and where they go}}
+  %c = dag.all_to_all %x over ["ep"] from 0 to 0 -> !dag.dist<tensor<8x4xf32>, @cluster, [{"ep"}, {}]>
+  // expected-error@+1 {{'dag.all_to_all' has result type}}
+  %d = dag.all_to_all %x over ["ep"] from 0 to 1 -> !dag.dist<tensor<8x4xf32>, @cluster, [{"ep"}, {}]>
+}

@@ -32,3 +32,21 @@ strategy.plan @train for @loss on @cluster {
   strategy.shard {PART = mlp} over "tp" parameters = {"up" = 1, "down" = 0}
   strategy.optimizer sgd <lr = 0.1>
 }
+
+// CHECK-LABEL: func.func private @f1.tp(
+// CHECK-SAME:    %norm: tensor<4xf32>, %up: tensor<4x8xf32>, %down: tensor<8x4xf32>)
+// CHECK-LABEL: dag.graph
+// CHECK: dag.parameter "norm" {{.*}} : !dag.dist<tensor<4xf32>, @cluster>
+// CHECK: dag.parameter "up" {{.*}} : !dag.dist<tensor<4x16xf32>, @cluster, [{}, {"tp"}]>
+// CHECK: dag.parameter "down" {{.*}} : !dag.dist<tensor<16x4xf32>, @cluster, [{"tp"}, {}]>
+// CHECK: %[[Y:.*]] = dag.compute @f0
+// CHECK: %{{.*}}, %{{.*}}, %{{.*}}, %[[D:.*]] = dag.compute @f1.tp({{.*}} F {{.*}}partial = {"tp"}>)
+// CHECK: %[[SUM:.*]] = dag.all_reduce %[[D]] over ["tp"]
+// CHECK: dag.compute @f2(%[[Y]], %[[SUM]], %t)
+// CHECK: %{{.*}}, %{{.*}}, %[[DY:.*]], %[[DNORM:.*]] = dag.compute @b1.tp
+// CHECK: %[[DSUM:.*]] = dag.all_reduce %[[DY]] over ["tp"]
+// CHECK: dag.compute @b0(%{{.*}}, %[[DSUM]], %x)
+// The norm's gradient is a part on each rank, the divided parameters' are their own.
+// CHECK: %[[NORM:.*]] = dag.all_reduce %[[DNORM]] over ["tp"]
+// CHECK: dag.gradient "norm" %[[NORM]]
+// CHECK: dag.gradient "up" %{{.*}} -> !dag.dist<tensor<4x16xf32>, @cluster, [{}, {"tp"}]>

@@ -1,0 +1,148 @@
+//! Parameters divided over an axis (tensor and expert parallelism at the boundaries of segments): the numbers of one device.
+
+use piper_codegen::Isolation;
+use piper_run::args::Level;
+use piper_run::compare::Tier;
+use piper_run::compile::{Options, compile};
+use piper_run::data::Corpus;
+use piper_run::run::{EngineOptions, open};
+use piper_run::train::Training;
+use piper_runtime::StopFlag;
+
+const TEXT: &[u8] = b"Nothing composes silently wrong: a lost gradient is an error with a place, not a loss a little off.";
+
+/// Two blocks of a norm, two products and a residual, in two stages; each product is in a segment of its own.
+fn model(element: &str, mesh: &str, plan: &str) -> String {
+    let x = format!("tensor<16x6x8x{element}>");
+    let block = |n: u32, x_in: &str| {
+        format!(
+            r#"
+  %a{n} = strategy.annotate {{PP = {n}, PART = "up"}} {{
+    %norm = nn.parameter "h{n}.norm" init = ones : tensor<8x{element}>
+    %up = nn.parameter "h{n}.up" init = normal<0.0, 0.3> : tensor<8x16x{element}>
+    %n = nn.rms_norm {x_in}, %norm {{eps = 1.0e-5}} : ({x}, tensor<8x{element}>) -> {x}
+    %u = nn.linear %n, %up : ({x}, tensor<8x16x{element}>) -> tensor<16x6x16x{element}>
+    %a = nn.gelu %u : tensor<16x6x16x{element}>
+    strategy.yield %a : tensor<16x6x16x{element}>
+  }} : tensor<16x6x16x{element}>
+  %m{n} = strategy.annotate {{PP = {n}, PART = "down"}} {{
+    %down = nn.parameter "h{n}.down" init = normal<0.0, 0.3> : tensor<16x8x{element}>
+    %d = nn.linear %a{n}, %down : (tensor<16x6x16x{element}>, tensor<16x8x{element}>) -> {x}
+    strategy.yield %d : {x}
+  }} : {x}
+  %h{n} = strategy.annotate {{PP = {n}, PART = "residual"}} {{
+    %r = nn.add {x_in}, %m{n} : {x}
+    strategy.yield %r : {x}
+  }} : {x}"#
+        )
+    };
+    let (first, second) = (block(0, "%e"), block(1, "%h0"));
+    format!(
+        r#"
+strategy.mesh @cluster <{mesh}>
+func.func @loss(%tokens: tensor<16x6xi32> {{role = "data", batch_dim = 0}}, %targets: tensor<16x6xi32> {{role = "data", batch_dim = 0}}) -> tensor<{element}> {{
+  %e = strategy.annotate {{PP = 0, PART = "in"}} {{
+    %wte = nn.parameter "wte" init = normal<0.0, 0.3> : tensor<128x8x{element}>
+    %r = nn.embedding %tokens, %wte : (tensor<16x6xi32>, tensor<128x8x{element}>) -> {x}
+    strategy.yield %r : {x}
+  }} : {x}
+  {first}
+  {second}
+  %loss = strategy.annotate {{PP = 1, PART = "out"}} {{
+    %head = nn.parameter "head" init = normal<0.0, 0.3> : tensor<8x128x{element}>
+    %z = nn.linear %h1, %head : ({x}, tensor<8x128x{element}>) -> tensor<16x6x128x{element}>
+    %l = nn.cross_entropy %z, %targets {{denominator = 96}} : (tensor<16x6x128x{element}>, tensor<16x6xi32>) -> tensor<{element}>
+    strategy.yield %l : tensor<{element}>
+  }} : tensor<{element}>
+  func.return %loss : tensor<{element}>
+}}
+strategy.plan @train for @loss on @cluster {{
+{plan}
+  strategy.optimizer adamw <lr = 0.01, weight_decay = 0.1, clip = 0.5>
+}}
+"#
+    )
+}
+
+/// Trains a plan and one device side by side.
+fn check(name: &str, text: &str, level: Level, tier: Tier) {
+    let compiled = |single| {
+        let options = Options { single, ..Options::default() };
+        compile(name, text, options).unwrap_or_else(|e| panic!("{name}: {e}"))
+    };
+    let (mut ours, mut single) = (compiled(false), compiled(true));
+    let corpus = Corpus::of("text", TEXT.to_vec(), 7).expect("long enough");
+    let options = EngineOptions {
+        level,
+        gradients: true,
+        isolation: Isolation::InProcess,
+        trace: false,
+        timeout: std::time::Duration::from_secs(60),
+        stop: StopFlag::new(),
+    };
+    let training = Training {
+        corpus: &corpus,
+        steps: 3,
+        learning_rate: ours.learning_rate.clone(),
+        stop: StopFlag::new(),
+    };
+    let mut engine = open(&mut ours, &options).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let mut reference = open(&mut single, &options).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let trained = training
+        .run(&mut *engine, Some(&mut *reference), |_| ())
+        .unwrap_or_else(|e| panic!("{name}: {e}"));
+    let comparison = trained.comparison.expect("there was a reference");
+    assert!(
+        comparison.meets(tier) && comparison.has_gradients,
+        "{name}\n{}",
+        comparison.report(tier)
+    );
+}
+
+const TENSOR: &str =
+    r#"  strategy.shard {PART = up|down} over "tp" parameters = {"*.up" = 1, "*.down" = 0}"#;
+
+const COLUMNS: &str = r#"  strategy.shard {PART = down} over "tp" parameters = {"*.down" = 0}"#;
+
+/// Mesh and directives.
+fn tensor_parallel() -> Vec<(&'static str, &'static str, String)> {
+    let pipeline =
+        r#"  strategy.pipeline over "pp" stages = "PP" schedule = "1f1b" microbatches = 4"#;
+    let zb = r#"  strategy.pipeline over "pp" stages = "PP" schedule = "zb-h1" microbatches = 4"#;
+    vec![
+        ("tp2", r#"["tp" = 2]"#, TENSOR.to_owned()),
+        ("tp4", r#"["tp" = 4]"#, TENSOR.to_owned()),
+        ("pp2 x tp2", r#"["pp" = 2, "tp" = 2]"#, format!("{pipeline}\n{TENSOR}")),
+        ("zb-h1 pp2 x tp2", r#"["pp" = 2, "tp" = 2]"#, format!("{zb}\n{TENSOR}")),
+        // The batch is divided over "tp" outside: gathered before, reduced and scattered after.
+        ("sp2", r#"["tp" = 2]"#, format!("{TENSOR}\n  strategy.replicate over \"tp\"")),
+        // The second product alone: an all-to-all before it, a reduce-scatter after it.
+        ("columns", r#"["tp" = 2]"#, format!("{COLUMNS}\n  strategy.replicate over \"tp\"")),
+        (
+            "pp2 x dp2 x sp2",
+            r#"["pp" = 2, "dp" = 2, "tp" = 2]"#,
+            format!(
+                "{pipeline}\n{COLUMNS}\n  strategy.replicate over \"tp\"\n  strategy.replicate over \"dp\""
+            ),
+        ),
+        (
+            "pp2 x dp2 zero 1 x tp2",
+            r#"["pp" = 2, "dp" = 2, "tp" = 2]"#,
+            format!("{pipeline}\n{TENSOR}\n  strategy.zero over \"dp\" stage = 1"),
+        ),
+    ]
+}
+
+#[test]
+fn tensor_parallel_graphs_have_the_numbers_of_one_device() {
+    for (name, mesh, plan) in tensor_parallel() {
+        check(name, &model("f64", mesh, &plan), Level::Dag, Tier::F64);
+    }
+}
+
+#[test]
+fn tensor_parallel_device_programs_have_the_numbers_of_one_device() {
+    for (name, mesh, plan) in tensor_parallel() {
+        check(name, &model("f32", mesh, &plan), Level::Kernel, Tier::F32);
+    }
+}
