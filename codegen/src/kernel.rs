@@ -253,6 +253,15 @@ pub enum Body {
         /// Columns kept.
         cols: u64,
     },
+    /// `x[a,b,block], !y[b,a,block]`.
+    SwapBlocks {
+        /// Major extent of the source.
+        a: u64,
+        /// Major extent of the target.
+        b: u64,
+        /// Contiguous elements.
+        block: u64,
+    },
     /// `x[elems], !total f64[1]`: sum of squares, each square and sum in f64.
     SumSquares {
         /// Elements.

@@ -103,6 +103,7 @@ impl Kernel {
                 ]
             }
             &Body::SumRows { rows, cols } => vec![read(rows * cols), write(cols)],
+            &Body::SwapBlocks { a, b, block } => vec![read(a * b * block), write(a * b * block)],
             &Body::SumSquares { elems } => vec![read(elems), typed(Mode::Write, 1, Dtype::F64)],
             Body::ClipScale { .. } => vec![typed(Mode::Read, 1, Dtype::F64), write(1)],
         }
@@ -170,6 +171,7 @@ impl Kernel {
             Body::CrossEntropy(c) | Body::CrossEntropyDx(c) => size(&[c.rows, c.vocab]),
             Body::Embedding(e) | Body::EmbeddingDw(e) => size(&[e.rows.max(e.vocab), e.dim]),
             Body::SumRows { rows, cols } => size(&[*rows, *cols]),
+            Body::SwapBlocks { a, b, block } => size(&[*a, *b, *block]),
             Body::SumSquares { elems } => *elems,
             Body::ClipScale { .. } => 1,
         };
@@ -207,6 +209,7 @@ impl Kernel {
             Body::Embedding(_) => "embedding",
             Body::EmbeddingDw(_) => "embedding_dw",
             Body::SumRows { .. } => "sum_rows",
+            Body::SwapBlocks { .. } => "swap_blocks",
             Body::SumSquares { .. } => "sum_squares",
             Body::ClipScale { .. } => "clip_scale",
         }
@@ -233,6 +236,7 @@ impl Kernel {
             Body::Embedding(_) => 0,
             Body::EmbeddingDw(e) => e.rows * e.dim,
             &Body::SumRows { rows, cols } => rows * cols,
+            Body::SwapBlocks { .. } => 0,
             &Body::SumSquares { elems } => 2 * elems,
             Body::ClipScale { .. } => 4,
         }

@@ -216,6 +216,8 @@ fn tables_sums_and_clipping() {
             kernels.push(Kernel { dtype, body: Body::Embedding(e) });
             kernels.push(Kernel { dtype, body: Body::EmbeddingDw(e) });
             kernels.push(Kernel { dtype, body: Body::SumRows { rows, cols: dim } });
+            let (a, b, block) = (rows.max(1), 3, dim);
+            kernels.push(Kernel { dtype, body: Body::SwapBlocks { a, b, block } });
             kernels.push(Kernel { dtype, body: Body::SumSquares { elems: rows * dim } });
         }
         kernels.push(Kernel { dtype, body: Body::ClipScale { max_norm: Real::new(0.1) } });

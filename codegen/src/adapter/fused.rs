@@ -113,7 +113,26 @@ impl Parts<'_> {
                 let (rows, m) = self.rows(own[0])?;
                 (m, self.size(own[1], 0), rows, true, false)
             }
+            // A product for each expert, of the rows of all sequences.
+            nn::ExpertLinear::NAME => {
+                let rows = self.size(first, 2) * self.size(first, 1);
+                (rows, self.size(made, 0), self.size(first, 0), false, false)
+            }
+            nn::ExpertLinearDx::NAME => {
+                let rows = self.size(first, 2) * self.size(first, 1);
+                (rows, self.size(made, 0), self.size(first, 0), false, true)
+            }
+            nn::ExpertLinearDw::NAME => {
+                let rows = self.size(first, 2) * self.size(first, 1);
+                (self.size(first, 0), self.size(second, 0), rows, true, false)
+            }
             name => return Err(format!("'{name}' is no matrix product")),
+        };
+        let batch = match module.name_text(product) {
+            nn::ExpertLinear::NAME | nn::ExpertLinearDx::NAME | nn::ExpertLinearDw::NAME => {
+                self.size(first, 3)
+            }
+            _ => 1,
         };
         if bias {
             own.push(module.operand(product, 2));
@@ -144,7 +163,7 @@ impl Parts<'_> {
             Some(Epilogue { operands, scalars: 0, body: body.finish(&self.results)? })
         };
         let shape =
-            Gemm { m, n, k, transpose_a, transpose_b, batch: 1, bias, accumulate: false, epilogue };
+            Gemm { m, n, k, transpose_a, transpose_b, batch, bias, accumulate: false, epilogue };
         Ok(Body::Gemm(shape))
     }
 
@@ -218,6 +237,16 @@ impl Parts<'_> {
                 let (vocab, dim) = self.rows(self.results[0])?;
                 Body::EmbeddingDw(Embedding { rows: self.elems(first)?, vocab, dim })
             }
+            nn::Dispatch::NAME => {
+                let experts = self.count(op, "experts")?;
+                let block = self.size(first, 1) / experts.max(1) * self.size(first, 0);
+                Body::SwapBlocks { a: self.size(first, 2), b: experts, block }
+            }
+            nn::Combine::NAME => Body::SwapBlocks {
+                a: self.size(first, 3),
+                b: self.size(first, 2),
+                block: self.size(first, 1) * self.size(first, 0),
+            },
             nn::SumRows::NAME => {
                 let (rows, cols) = self.rows(first)?;
                 Body::SumRows { rows, cols }

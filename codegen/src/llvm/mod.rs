@@ -188,6 +188,7 @@ fn body(k: &Launch<'_, '_>, body: &Body) {
         Body::Embedding(s) => rows::embedding(k, s),
         Body::EmbeddingDw(s) => rows::embedding_gradient(k, s),
         &Body::SumRows { rows, cols } => rows::sum_rows(k, rows, cols),
+        &Body::SwapBlocks { a, b, block } => rows::swap_blocks(k, a, b, block),
         &Body::SumSquares { elems } => rows::sum_squares(k, elems),
         Body::ClipScale { max_norm } => rows::clip_scale(k, max_norm.get()),
     }

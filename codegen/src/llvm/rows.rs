@@ -73,6 +73,22 @@ pub(super) fn sum_rows(k: &Launch<'_, '_>, rows: u64, cols: u64) {
     });
 }
 
+/// `x, y`: block `(i, j)` of the source is block `(j, i)` of the target.
+pub(super) fn swap_blocks(k: &Launch<'_, '_>, a: u64, b: u64, block: u64) {
+    let e = k.e;
+    let size = e.n(block);
+    e.for_each(e.n(0), e.n(b), 1, |j| {
+        e.for_each(e.n(0), e.n(a), 1, |i| {
+            let from = e.imul(e.iadd(e.imul(i, e.n(b)), j), size);
+            let to = e.imul(e.iadd(e.imul(j, e.n(a)), i), size);
+            let (from, to) = (e.at(k.buffers[0], from), e.at(k.buffers[1], to));
+            e.for_pieces(block, |c, width| {
+                e.store_piece(to, c, e.load_piece(from, c, width), width);
+            });
+        });
+    });
+}
+
 /// `x, total`: one partial sum a lane of the virtual vector of `x`, then folded by halves.
 pub(super) fn sum_squares(k: &Launch<'_, '_>, elems: u64) {
     let e = k.e;

@@ -144,6 +144,9 @@ fn run<T: Element>(body: &Body, b: &mut Buffers<'_, '_>, scalars: &[f64]) {
         Body::Embedding(e) => rows::embedding::<T>(e, b),
         Body::EmbeddingDw(e) => rows::embedding_gradient::<T>(e, b),
         &Body::SumRows { cols, .. } => rows::sum_rows::<T>(cols as usize, b),
+        &Body::SwapBlocks { a, b: columns, block } => {
+            rows::swap_blocks::<T>([a, columns, block].map(|n| n as usize), b);
+        }
         Body::SumSquares { .. } => rows::sum_squares::<T>(b),
         Body::ClipScale { max_norm } => rows::clip_scale::<T>(max_norm.get(), b),
     }

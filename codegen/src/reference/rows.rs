@@ -105,6 +105,18 @@ pub(super) fn sum_rows<T: Element>(cols: usize, b: &mut Buffers<'_, '_>) {
     b.write(1, &y);
 }
 
+pub(super) fn swap_blocks<T: Element>([a, columns, block]: [usize; 3], b: &mut Buffers<'_, '_>) {
+    let x = b.read::<T>(0);
+    let mut y = Vec::with_capacity(x.len());
+    for j in 0..columns {
+        for i in 0..a {
+            let at = (i * columns + j) * block;
+            y.extend_from_slice(&x[at..at + block]);
+        }
+    }
+    b.write(1, &y);
+}
+
 /// One partial sum a lane, folded by halves: the same bits as generated code.
 pub(super) fn sum_squares<T: Element>(b: &mut Buffers<'_, '_>) {
     let mut lanes = vec![0.0; T::LANES];

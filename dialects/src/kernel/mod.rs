@@ -29,6 +29,8 @@ pub const KINDS: &[&str] = &[
     "embedding",
     "embedding_dw",
     "sum_rows",
+    "dispatch",
+    "combine",
 ];
 
 /// A number that is not negative.

@@ -36,6 +36,13 @@ pub(super) fn product_over_rows(module: &Module, op: Op) -> Cost {
     Cost::moving_all(module, op, elements(module, module.result(op, 0)) * 2 * rows)
 }
 
+/// A multiply-add for each value of the result and each row of its expert.
+pub(super) fn product_over_expert_rows(module: &Module, op: Op) -> Cost {
+    let x = module.operand(op, 0);
+    let rows = size(module, x, 2) * size(module, x, 1);
+    Cost::moving_all(module, op, elements(module, module.result(op, 0)) * 2 * rows)
+}
+
 /// `PRODUCTS` products over the half of the scores that causality leaves, and `A_SCORE` operations a score besides: two
 /// products forward, five backward.
 pub(super) fn attention<const PRODUCTS: u64, const A_SCORE: u64>(module: &Module, op: Op) -> Cost {

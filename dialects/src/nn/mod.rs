@@ -24,6 +24,7 @@ pub use ops::activation::{Gelu, GeluDx, Silu, SiluDx};
 pub use ops::attention::{Attention, AttentionDx, Rotary};
 pub use ops::elementwise::{Add, Constant, Mul, Scale, StopGradient, SumRows};
 pub use ops::embedding::{Embedding, EmbeddingDw};
+pub use ops::experts::{Combine, Dispatch, ExpertLinear, ExpertLinearDw, ExpertLinearDx};
 pub use ops::linear::{Linear, LinearDw, LinearDx};
 pub use ops::loss::{CrossEntropy, CrossEntropyDx};
 pub use ops::norm::{LayerNorm, LayerNormDw, LayerNormDx, RmsNorm, RmsNormDw, RmsNormDx};

@@ -43,7 +43,7 @@ macro_rules! evaluate {
 impl Evaluators {
     /// The table of all `nn` operations but `nn.parameter`, whose value is not its own.
     pub fn new(ctx: &Context) -> Self {
-        let entries: [(&str, Evaluate); 26] = [
+        let entries: [(&str, Evaluate); 31] = [
             (nn::Embedding::NAME, evaluate!(|_m, _op, x, T| one(ops::embedding::<T>(x[0], x[1])))),
             (
                 nn::EmbeddingDw::NAME,
@@ -69,6 +69,25 @@ impl Evaluators {
                 evaluate!(|m, op, x, T| {
                     one(ops::linear_dw::<T>(x[0], x[1], nn::LinearDw(op).transpose_w(m).is_some()))
                 }),
+            ),
+            (
+                nn::Dispatch::NAME,
+                evaluate!(|m, op, x, T| {
+                    one(ops::dispatch::<T>(x[0], count(m, nn::Dispatch(op).experts(m))))
+                }),
+            ),
+            (nn::Combine::NAME, evaluate!(|_m, _op, x, T| one(ops::combine::<T>(x[0])))),
+            (
+                nn::ExpertLinear::NAME,
+                evaluate!(|_m, _op, x, T| one(ops::expert_linear::<T>(x[0], x[1]))),
+            ),
+            (
+                nn::ExpertLinearDx::NAME,
+                evaluate!(|_m, _op, x, T| one(ops::expert_linear_dx::<T>(x[0], x[1]))),
+            ),
+            (
+                nn::ExpertLinearDw::NAME,
+                evaluate!(|_m, _op, x, T| one(ops::expert_linear_dw::<T>(x[0], x[1]))),
             ),
             (nn::SumRows::NAME, evaluate!(|_m, _op, x, T| one(ops::sum_rows::<T>(x[0])))),
             (

@@ -146,3 +146,108 @@ fn tensor_parallel_device_programs_have_the_numbers_of_one_device() {
         check(name, &model("f32", mesh, &plan), Level::Kernel, Tier::F32);
     }
 }
+
+/// Two blocks of experts (four, each a product, an activation and a product) in two stages. Tokens are sorted in the segments
+/// before the experts and put back in those after them.
+fn experts(element: &str, mesh: &str, plan: &str) -> String {
+    let x = format!("tensor<16x8x6x{element}>");
+    let sorted = format!("tensor<4x16x2x6x{element}>");
+    let wide = format!("tensor<4x16x2x10x{element}>");
+    let block = |n: u32| {
+        format!(
+            r#"
+  %m{n} = strategy.annotate {{PP = {n}, PART = "experts"}} {{
+    %up = nn.parameter "h{n}.up" init = normal<0.0, 0.3> : tensor<4x6x10x{element}>
+    %down = nn.parameter "h{n}.down" init = normal<0.0, 0.3> : tensor<4x10x6x{element}>
+    %u = nn.expert_linear %s{n}, %up : ({sorted}, tensor<4x6x10x{element}>) -> {wide}
+    %a = nn.gelu %u : {wide}
+    %d = nn.expert_linear %a, %down : ({wide}, tensor<4x10x6x{element}>) -> {sorted}
+    strategy.yield %d : {sorted}
+  }} : {sorted}"#
+        )
+    };
+    let (first, second) = (block(0), block(1));
+    format!(
+        r#"
+strategy.mesh @cluster <{mesh}>
+func.func @loss(%tokens: tensor<16x8xi32> {{role = "data", batch_dim = 0}}, %targets: tensor<16x8xi32> {{role = "data", batch_dim = 0}}) -> tensor<{element}> {{
+  %e, %s0 = strategy.annotate {{PP = 0, PART = "in"}} {{
+    %wte = nn.parameter "wte" init = normal<0.0, 0.3> : tensor<128x6x{element}>
+    %r = nn.embedding %tokens, %wte : (tensor<16x8xi32>, tensor<128x6x{element}>) -> {x}
+    %s = nn.dispatch %r {{experts = 4}} : ({x}) -> {sorted}
+    strategy.yield %r, %s : {x}, {sorted}
+  }} : {x}, {sorted}
+  {first}
+  %h, %s1 = strategy.annotate {{PP = 1, PART = "middle"}} {{
+    %mix = nn.parameter "mix" init = normal<0.0, 0.3> : tensor<6x6x{element}>
+    %c = nn.combine %m0 : ({sorted}) -> {x}
+    %r = nn.add %e, %c : {x}
+    %q = nn.linear %r, %mix : ({x}, tensor<6x6x{element}>) -> {x}
+    %s = nn.dispatch %q {{experts = 4}} : ({x}) -> {sorted}
+    strategy.yield %q, %s : {x}, {sorted}
+  }} : {x}, {sorted}
+  {second}
+  %loss = strategy.annotate {{PP = 1, PART = "out"}} {{
+    %head = nn.parameter "head" init = normal<0.0, 0.3> : tensor<6x128x{element}>
+    %c = nn.combine %m1 : ({sorted}) -> {x}
+    %r = nn.add %h, %c : {x}
+    %z = nn.linear %r, %head : ({x}, tensor<6x128x{element}>) -> tensor<16x8x128x{element}>
+    %l = nn.cross_entropy %z, %targets {{denominator = 128}} : (tensor<16x8x128x{element}>, tensor<16x8xi32>) -> tensor<{element}>
+    strategy.yield %l : tensor<{element}>
+  }} : tensor<{element}>
+  func.return %loss : tensor<{element}>
+}}
+strategy.plan @train for @loss on @cluster {{
+{plan}
+  strategy.optimizer adamw <lr = 0.01, weight_decay = 0.1, clip = 0.5>
+}}
+"#
+    )
+}
+
+fn expert_parallel() -> Vec<(&'static str, &'static str, String)> {
+    const SHARD: &str = r#"  strategy.shard {PART = experts} over "ep" parameters = {"*" = 0}"#;
+    let ep = format!("{SHARD}\n  strategy.replicate over \"ep\"");
+    let zero = format!("{SHARD}\n  strategy.zero over \"ep\" stage = 1");
+    let pipeline = |schedule: &str| {
+        format!("  strategy.pipeline over \"pp\" stages = \"PP\" schedule = \"{schedule}\" microbatches = 4")
+    };
+    let dualpipe = r#"  strategy.dualpipe over "pp" stages = "PP" microbatches = 4"#;
+    vec![
+        ("ep2", r#"["ep" = 2]"#, ep.clone()),
+        ("ep4 zero 1", r#"["ep" = 4]"#, zero.clone()),
+        ("1f1b pp2 x ep2", r#"["pp" = 2, "ep" = 2]"#, format!("{}\n{ep}", pipeline("1f1b"))),
+        ("zb-h1 pp2 x ep2", r#"["pp" = 2, "ep" = 2]"#, format!("{}\n{ep}", pipeline("zb-h1"))),
+        ("dualpipe pp2 x ep2", r#"["pp" = 2, "ep" = 2]"#, format!("{dualpipe}\n{zero}")),
+        (
+            "1f1b pp2 x ep2 zero 1 x dp2",
+            r#"["pp" = 2, "dp" = 2, "ep" = 2]"#,
+            format!("{}\n{zero}\n  strategy.replicate over \"dp\"", pipeline("1f1b")),
+        ),
+    ]
+}
+
+#[test]
+fn expert_parallel_graphs_have_the_numbers_of_one_device() {
+    for (name, mesh, plan) in expert_parallel() {
+        check(name, &experts("f64", mesh, &plan), Level::Dag, Tier::F64);
+    }
+}
+
+#[test]
+fn expert_parallel_device_programs_have_the_numbers_of_one_device() {
+    for (name, mesh, plan) in expert_parallel() {
+        check(name, &experts("f32", mesh, &plan), Level::Kernel, Tier::F32);
+    }
+}
+
+#[cfg(feature = "llvm")]
+#[test]
+fn sharded_native_device_programs_have_the_numbers_of_one_device() {
+    for (name, mesh, plan) in expert_parallel() {
+        check(name, &experts("f32", mesh, &plan), Level::Native, Tier::F32);
+    }
+    for (name, mesh, plan) in tensor_parallel() {
+        check(name, &model("f32", mesh, &plan), Level::Native, Tier::F32);
+    }
+}

@@ -7,6 +7,7 @@
 pub(super) mod attention;
 pub(super) mod elementwise;
 pub(super) mod embedding;
+pub(super) mod experts;
 pub(super) mod linear;
 pub(super) mod loss;
 pub(super) mod norm;

@@ -4,6 +4,7 @@ pub(super) mod activation;
 pub(super) mod attention;
 pub(super) mod elementwise;
 pub(super) mod embedding;
+pub(super) mod experts;
 pub(super) mod linear;
 pub(super) mod loss;
 pub(super) mod norm;
@@ -19,6 +20,7 @@ pub(super) fn all() -> Vec<Arc<OpDef>> {
         parameter::op_defs(),
         embedding::op_defs(),
         linear::op_defs(),
+        experts::op_defs(),
         norm::op_defs(),
         activation::op_defs(),
         elementwise::op_defs(),
