@@ -69,6 +69,21 @@ proptest! {
     }
 
     #[test]
+    fn experts(g in 1usize..4, e in 1usize..4, c in 1usize..3, k in 1usize..4, n in 1usize..4, seed: u64) {
+        let x = values(seed, &[g, e * c, k]);
+        let (sorted, w) = (ops::dispatch::<f64>(&x, e).unwrap(), values(seed ^ 1, &[e, k, n]));
+        prop_assert_eq!(&ops::combine::<f64>(&sorted).unwrap().to_f64(), &x.to_f64());
+        let dy = values(seed ^ 2, &[e, g, c, n]);
+        let loss = |x: &Tensor, w: &Tensor| inner(&ops::expert_linear::<f64>(x, w).unwrap(), &dy);
+        let dx = ops::expert_linear_dx::<f64>(&dy, &w).unwrap();
+        check("dx", &sorted, &dx, |x| loss(x, &w));
+        check("dw", &w, &ops::expert_linear_dw::<f64>(&sorted, &dy).unwrap(), |w| loss(&sorted, w));
+        // The transpose of sorting is putting back.
+        let through = ops::combine::<f64>(&dx).unwrap();
+        check("through dispatch", &x, &through, |x| loss(&ops::dispatch::<f64>(x, e).unwrap(), &w));
+    }
+
+    #[test]
     fn layer_norm(lead in prop::collection::vec(1usize..4, 0..3), d in 2usize..6, seed: u64) {
         let shape = [lead.as_slice(), &[d]].concat();
         let (x, dy) = (values(seed, &shape), values(seed ^ 1, &shape));

@@ -210,7 +210,9 @@ fn expert_parallel() -> Vec<(&'static str, &'static str, String)> {
     let ep = format!("{SHARD}\n  strategy.replicate over \"ep\"");
     let zero = format!("{SHARD}\n  strategy.zero over \"ep\" stage = 1");
     let pipeline = |schedule: &str| {
-        format!("  strategy.pipeline over \"pp\" stages = \"PP\" schedule = \"{schedule}\" microbatches = 4")
+        format!(
+            "  strategy.pipeline over \"pp\" stages = \"PP\" schedule = \"{schedule}\" microbatches = 4"
+        )
     };
     let dualpipe = r#"  strategy.dualpipe over "pp" stages = "PP" microbatches = 4"#;
     vec![
