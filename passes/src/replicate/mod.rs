@@ -28,8 +28,8 @@ use piper_dialects::nn::Along;
 use piper_dialects::strategy::{Directive, Kind, bucket_bytes};
 use piper_ir::diag::did_you_mean;
 use piper_ir::pass::{OptionDef, PassContext, PassFailed, PassInfo, PassResult};
-use piper_ir::{Attr, Builder, Loc, Module, Name, Op, Reporter, Value};
-use rustc_hash::FxHashMap;
+use piper_ir::{Attr, Builder, Loc, Module, Name, Op, Reporter, Type, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::nodes::graphs;
 use crate::shard::{Division, Position, Sharding, vary};
@@ -280,17 +280,21 @@ fn divide_graph(
     let ctx = module.ctx_arc();
     let axis = division.axis;
     let along = vary(module, graph, division, reporter)?;
-    for (&value, along) in &along {
-        let Some(mut dist) = Dist::of(&ctx, module.ty(value)) else { continue };
-        match *along {
-            Along::Whole => continue,
-            Along::Dim(dim) => match division.position() {
-                Position::Major => dist.dims[dim].insert(0, axis),
-                Position::Minor => dist.dims[dim].push(axis),
-            },
-            Along::Sum => dist.partial.push(axis),
-        }
-        module.set_ty(value, dist.ty(&ctx));
+    // Many values have one type.
+    let mut types: FxHashMap<(Type, Along), Type> = FxHashMap::default();
+    for (&value, &along) in along.iter().filter(|(_, along)| **along != Along::Whole) {
+        let ty = module.ty(value);
+        let divided = *types.entry((ty, along)).or_insert_with(|| {
+            let Some(mut dist) = Dist::of(&ctx, ty) else { return ty };
+            match (along, division.position()) {
+                (Along::Dim(dim), Position::Major) => dist.dims[dim].insert(0, axis),
+                (Along::Dim(dim), Position::Minor) => dist.dims[dim].push(axis),
+                (Along::Sum, _) => dist.partial.push(axis),
+                (Along::Whole, _) => {}
+            }
+            dist.ty(&ctx)
+        });
+        module.set_ty(value, divided);
     }
     widen_reductions(module, graph, division, &along);
     Ok(())
@@ -320,6 +324,7 @@ fn check(
         return Err(PassFailed);
     };
     let block = module.only_block(graph).expect("a graph has a block");
+    let mut seen: FxHashSet<Type> = FxHashSet::default();
     for op in module.ops(block) {
         if module.name_text(op) == "dag.update" {
             reporter
@@ -329,6 +334,9 @@ fn check(
             return Err(PassFailed);
         }
         for value in module.results(op) {
+            if !seen.insert(module.ty(value)) {
+                continue;
+            }
             let Some(dist) = Dist::of(ctx, module.ty(value)) else { continue };
             let fixed =
                 matches!(&dist.home, Home::Slice(at) if at.iter().any(|(name, _)| *name == axis));

@@ -1,6 +1,7 @@
 //! How every value of a graph varies along an axis that divides it, with collectives where that changes.
 
 use std::collections::hash_map::Entry;
+use std::rc::Rc;
 
 use piper_dialects::dag::{AllGather, AllReduce, AllToAll, Compute, Dist, ReduceScatter};
 use piper_dialects::func;
@@ -208,9 +209,9 @@ struct Divider<'m> {
     gradients: FxHashMap<Value, usize>,
     along: FxHashMap<Value, Along>,
     /// Bodies of nodes that are not selected: how their arguments and results vary.
-    whole: FxHashMap<Name, (Vec<Along>, Vec<Along>)>,
+    whole: FxHashMap<Name, Rc<(Vec<Along>, Vec<Along>)>>,
     /// Bodies of selected nodes, by what is known of their operands and results.
-    parts: FxHashMap<(Name, Vec<Option<Along>>), Part>,
+    parts: FxHashMap<(Name, Vec<Option<Along>>), Rc<Part>>,
     /// A value as another kind of part.
     exchanged: FxHashMap<(Value, Along), Value>,
     /// Bodies of selected nodes, undivided.
@@ -283,14 +284,15 @@ impl Divider<'_> {
                 let (inputs, results) = func::Func(body).signature(self.module);
                 (vec![Along::Whole; inputs.len()], vec![Along::Whole; results.len()])
             };
-            self.whole.insert(callee, known);
+            self.whole.insert(callee, Rc::new(known));
         }
-        let (wanted, results) = self.whole[&callee].clone();
+        let known = Rc::clone(&self.whole[&callee]);
+        let (wanted, results) = &*known;
         // Without a sharding, every value is what its reader's batch dimension says.
         if !self.division.shardings.is_empty() {
-            self.exchange_operands(node, &wanted, reporter)?;
+            self.exchange_operands(node, wanted, reporter)?;
         }
-        self.along.extend(self.module.results(node).zip(results));
+        self.along.extend(self.module.results(node).zip(results.iter().copied()));
         Ok(())
     }
 
@@ -302,18 +304,19 @@ impl Divider<'_> {
         let known: Vec<Option<Along>> =
             operands.chain(self.module.results(node).map(gradient)).collect();
         let key = (callee, known);
-        let (symbol, arguments, results) = match self.parts.get(&key) {
-            Some(part) => part.clone(),
+        let part = match self.parts.get(&key) {
+            Some(part) => Rc::clone(part),
             None => {
-                let part = self.divided(node, body, &key.1, reporter)?;
-                self.parts.insert(key, part.clone());
+                let part = Rc::new(self.divided(node, body, &key.1, reporter)?);
+                self.parts.insert(key, Rc::clone(&part));
                 part
             }
         };
-        self.exchange_operands(node, &arguments, reporter)?;
-        let symbol = self.module.ctx().symbol_attr_of(symbol);
+        let (symbol, arguments, results) = &*part;
+        self.exchange_operands(node, arguments, reporter)?;
+        let symbol = self.module.ctx().symbol_attr_of(*symbol);
         self.module.set_attr_by(node, "callee", symbol);
-        self.along.extend(self.module.results(node).zip(results));
+        self.along.extend(self.module.results(node).zip(results.iter().copied()));
         Ok(())
     }
 
