@@ -8,6 +8,8 @@ use std::fmt;
 use piper_ir::diag::did_you_mean;
 use piper_ir::{Attr, Context};
 
+use super::SubAxis;
+
 /// One axis of a mesh.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Axis {
@@ -58,9 +60,13 @@ impl Mesh {
         self.axes.iter().position(|axis| axis.name == name)
     }
 
-    /// The size of the axis of this name.
+    /// The size of the axis of this name, which may be a sub-axis such as `dp:(2)4`.
     pub fn size(&self, name: &str) -> Option<u32> {
-        self.axis(name).map(|at| self.axes[at].size)
+        if let Some(at) = self.axis(name) {
+            return Some(self.axes[at].size);
+        }
+        let part = SubAxis::parse(name)?;
+        self.axis(&part.axis).filter(|at| part.fits(self.axes[*at].size)).map(|_| part.size)
     }
 
     /// The coordinates of a device, one an axis. `device` must be below [`devices`](Self::devices).

@@ -15,6 +15,7 @@ mod optimizer;
 mod order;
 mod plan;
 mod shard;
+mod sub_axis;
 mod tags;
 #[cfg(test)]
 mod tests;
@@ -31,6 +32,7 @@ pub use optimizer::{Algorithm, LearningRate, OptimizerSpec, copy_optimizer};
 pub use order::row_of;
 pub use plan::{Directive, Home, Kind, PlanSpec, bucket_bytes, plans};
 pub use shard::sharded_dim;
+pub use sub_axis::SubAxis;
 pub use tags::{TAGS, merge, tag_text, tags_attr, tags_of};
 
 use piper_ir::Dialect;

@@ -15,7 +15,8 @@ dialect_ops! {
     /// The cluster: a grid of devices with named axes.
     ///
     /// `strategy.mesh @cluster <["pp" = 4, "dp" = 2]>` has 8 devices. They are numbered row-major: the last axis varies
-    /// fastest. Axis names are unique and sizes at least 1.
+    /// fastest. Axis names are unique and sizes at least 1. Directives may be over a part of an axis: `"dp:(2)4"` is the factor 4 of
+    /// "dp" = 2 x 4 x ..., after a factor of 2.
     ///
     /// ```mlir module
     /// strategy.mesh @cluster <["pp" = 4, "dp" = 2]>

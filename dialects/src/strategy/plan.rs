@@ -176,6 +176,13 @@ pub(super) fn subject(module: &Module, plan: Op, name: &str) -> Option<Op> {
         .or_else(|| module.ops(module.parent_block(plan)?).find(is_graph_of))
 }
 
+impl MeshOp {
+    /// The mesh as plain values; `None` only if it does not verify.
+    pub fn read(self, module: &Module) -> Option<Mesh> {
+        mesh_of(module, self.0)
+    }
+}
+
 impl PlanOp {
     /// The plan as plain values; `None` only if the module does not verify.
     pub fn read(self, module: &Module) -> Option<PlanSpec> {

@@ -8,7 +8,7 @@ use super::homes::range_of;
 use super::ops::*;
 use super::optimizer::{LR_SCHEDULES, OPTIONS, learning_rate};
 use super::plan::{mesh_named, mesh_of, subject};
-use super::{LearningRate, Mesh, Slice, SliceFault, bucket_bytes, order, tag_text};
+use super::{LearningRate, Mesh, Slice, SliceFault, SubAxis, bucket_bytes, order, tag_text};
 
 /// Most microbatches, numbered from 0 in the orders, whose language ends at 9999.
 const MOST_MICROBATCHES: i64 = 10_000;
@@ -284,8 +284,18 @@ fn plan_mesh(module: &Module, op: Op, reporter: &mut Reporter<'_>) -> Option<Mes
 fn axis(module: &Module, op: Op, axis: Attr, reporter: &mut Reporter<'_>) {
     let Some(mesh) = plan_mesh(module, op, reporter) else { return };
     let name = axis.as_str(module.ctx()).unwrap_or_default();
+    if let Some(part) = SubAxis::parse(name)
+        && let Some(size) = mesh.size(&part.axis)
+        && !part.fits(size)
+    {
+        let message = format!("axis \"{}\" of size {size} has no part \"{name}\"", part.axis);
+        reporter
+            .error(module.op_loc(op), message)
+            .hint("\"dp:(2)4\" is the part of size 4 after parts of size 2 together; their product divides the axis's size");
+        return;
+    }
     // A mesh without axes is reported itself.
-    if !mesh.axes.is_empty() && mesh.axis(name).is_none() {
+    if !mesh.axes.is_empty() && mesh.size(name).is_none() {
         reporter
             .error(module.op_loc(op), format!("the mesh has no axis \"{name}\""))
             .hint(mesh.axis_hint(name));

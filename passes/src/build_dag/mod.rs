@@ -52,6 +52,7 @@ fn run_pass(cx: &mut PassContext<'_, '_>) -> PassResult {
 /// # Errors
 /// The plan names no function, the function is not differentiated, an operation is in no segment, or segments depend on each other both ways.
 pub fn run(module: &mut Module, plan: Op, reporter: &mut Reporter<'_>) -> Result<u64, PassFailed> {
+    crate::refine_mesh::run(module, plan, reporter)?;
     let ctx = module.ctx_arc();
     let symbol = |name: &str| module.attr_by(plan, name).and_then(|a| a.as_symbol(&ctx));
     let (Some(function), Some(mesh)) = (symbol("function"), symbol("mesh")) else {

@@ -1,6 +1,6 @@
 //! One axis of the mesh serves one purpose.
 
-use piper_dialects::strategy::{Kind, PlanSpec};
+use piper_dialects::strategy::{Kind, PlanSpec, SubAxis};
 use piper_ir::pass::{PassFailed, PassResult};
 use piper_ir::{Loc, Module, Reporter};
 
@@ -19,7 +19,7 @@ pub(super) fn check(module: &Module, plan: &PlanSpec, reporter: &mut Reporter<'_
             kind => (kind.axis().into_iter().collect(), false),
         };
         for axis in axes {
-            match taken.iter().find(|(known, ..)| *known == axis) {
+            match taken.iter().find(|(known, ..)| overlap(known, axis)) {
                 None => taken.push((axis, places, directive.loc, name)),
                 Some((_, true, ..)) if places => {}
                 Some((_, _, _, "strategy.shard")) if may_follow_shard(&directive.kind) => {}
@@ -38,6 +38,16 @@ pub(super) fn check(module: &Module, plan: &PlanSpec, reporter: &mut Reporter<'_
         }
     }
     if wrong { Err(PassFailed) } else { Ok(()) }
+}
+
+/// Whether two axes, or parts of axes, have anything in common.
+fn overlap(a: &str, b: &str) -> bool {
+    match (SubAxis::parse(a), SubAxis::parse(b)) {
+        (Some(a), Some(b)) => !a.is_disjoint(&b),
+        (Some(part), None) => part.axis == b,
+        (None, Some(part)) => part.axis == a,
+        (None, None) => a == b,
+    }
 }
 
 /// Several shards, of different segments, share an axis, also with the division of the batch of all others.

@@ -76,6 +76,8 @@ fn expand_plan(
 ) -> PassResult {
     let plan = read(module, op, reporter)?;
     axes::check(module, &plan, reporter)?;
+    crate::refine_mesh::run(module, op, reporter)?;
+    let plan = read(module, op, reporter)?;
     // Before schedules are made for microbatches that do not exist.
     let errors = reporter.error_count();
     check::batch(module, &plan, reporter);

@@ -215,7 +215,12 @@ fn expert_parallel() -> Vec<(&'static str, &'static str, String)> {
         )
     };
     let dualpipe = r#"  strategy.dualpipe over "pp" stages = "PP" microbatches = 4"#;
+    let parts = r#"  strategy.shard {PART = experts} over "dp:(2)2" parameters = {"*" = 0}
+  strategy.zero over "dp:(2)2" stage = 1
+  strategy.replicate over "dp:(1)2""#;
     vec![
+        // The experts are divided over a part of the data-parallel axis.
+        ("ep2 in dp4", r#"["dp" = 4]"#, parts.to_owned()),
         ("ep2", r#"["ep" = 2]"#, ep.clone()),
         ("ep4 zero 1", r#"["ep" = 4]"#, zero.clone()),
         ("1f1b pp2 x ep2", r#"["pp" = 2, "ep" = 2]"#, format!("{}\n{ep}", pipeline("1f1b"))),
