@@ -17,7 +17,7 @@ use crate::nodes::{compute_nodes, node_tag};
 /// Splits a graph into `parts` microbatches, tagged `tag`; contributions add up in this shape.
 ///
 /// # Errors
-/// The graph is split already; `parts` does not divide the batch.
+/// The graph is split already, or sharded with exchanges along the batch; `parts` does not divide the batch.
 pub fn run(
     module: &mut Module,
     graph: Op,
@@ -32,6 +32,16 @@ pub fn run(
         reporter
             .error(at, "the graph is already split into microbatches")
             .hint("one split a plan; divide further by its number of parts");
+        return Err(PassFailed);
+    }
+    // What is exchanged along the batch is exchanged within a microbatch, for which the axis has to be minor to it.
+    let exchanges = ["dag.all_to_all", "dag.all_gather", "dag.reduce_scatter"];
+    let block = module.only_block(graph).ok_or(PassFailed)?;
+    if let Some(op) = module.ops(block).find(|op| exchanges.contains(&module.name_text(*op))) {
+        reporter
+            .error(at, "the batch is divided over a mesh axis with exchanges in it and cannot be split any more")
+            .note(module.op_loc(op), format!("'{}' stands here", module.name_text(op)))
+            .hint("run 'split' (or 'pipeline', 'dualpipe') before 'shard'");
         return Err(PassFailed);
     }
     let nodes = compute_nodes(module, graph);
