@@ -49,6 +49,19 @@ pub fn along_from(
         module.args(body).iter().copied().zip(arguments.iter().copied()).collect();
     for op in module.ops(body) {
         let Some(rule) = factor_rule(module, op) else {
+            let varies = |v| along.get(&v).is_some_and(|along| *along != Along::Whole);
+            if module.operands(op).any(varies) && module.num_results(op) > 0 {
+                reporter
+                    .error(
+                        module.op_loc(op),
+                        format!(
+                            "{what} cannot be divided here: '{}' does not say how its dimensions correspond",
+                            module.name_text(op)
+                        ),
+                    )
+                    .hint("operations that can be divided have a factor rule; see the reference of their dialect");
+                return Err(PassFailed);
+            }
             along.extend(module.results(op).map(|v| (v, Along::Whole)));
             continue;
         };
