@@ -3,7 +3,8 @@
 //! Input: a plan's function with `func.call`s, nested as they may be (without a plan: every function that nobody calls).
 //! Output: the calls replaced by the bodies they call. An inlined operation has the tags of its call under its own, and the
 //! location `callsite(where it stands at where it was called)`. Private functions that nobody refers to any more are gone.
-//! Fails on recursion and on functions without a body of one block.
+//! A call of a declaration with a `cost` becomes `nn.opaque`, which stands for it in plans and simulations.
+//! Fails on recursion and on other functions without a body of one block.
 //!
 //! ```mlir
 //! // before
@@ -18,10 +19,12 @@
 
 use std::rc::Rc;
 
+use piper_dialects::func::declared::Declared;
 use piper_dialects::func::{Call, Func, Return};
+use piper_dialects::nn;
 use piper_dialects::strategy::{AnnotateOp, PlanSpec, TAGS, merge, plans, tags_attr};
 use piper_ir::pass::{PassFailed, PassInfo};
-use piper_ir::{Attr, AttrData, Loc, LocData, Module, Name, Op, Reporter, Trait, Value};
+use piper_ir::{Attr, AttrData, Loc, LocData, Module, Name, Op, OpState, Reporter, Trait, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The pass.
@@ -37,7 +40,7 @@ pub fn passes() -> Vec<PassInfo> {
     );
     vec![
         info.describe(
-            "Replaces func.call by the body of its callee, recursively; recursion is an error.",
+            "Replaces func.call by the body of its callee, recursively; recursion is an error. A call of a declaration with a `cost` becomes `nn.opaque`.",
         )
         .done_when(|module| targets(module).iter().all(|func| calls_in(module, *func).is_empty())),
     ]
@@ -95,13 +98,17 @@ pub fn run(module: &mut Module, reporter: &mut Reporter<'_>) -> Result<u64, Pass
             .collect();
         while let Some(Pending { call, inside }) = pending.pop() {
             let callee = callee_of(module, call, inside.as_ref(), reporter)?;
+            count += 1;
+            if Declared::of(module, callee).is_some() {
+                stand_in(module, call);
+                continue;
+            }
             let loc = module.op_loc(call);
             let frame = Rc::new(Frame { callee, loc, inside });
             for call in inline(module, call, callee) {
                 pending.push(Pending { call, inside: Some(Rc::clone(&frame)) });
             }
             inlined.push(callee);
-            count += 1;
         }
     }
     erase_unreferenced(module, &inlined);
@@ -123,11 +130,17 @@ fn callee_of(
         reporter.error(loc, format!("calls @{name}, which is no function of this file"));
         return Err(PassFailed);
     };
+    if Declared::of(module, callee.0).is_some() {
+        return Ok(callee.0);
+    }
     let single = callee.block(module).filter(|block| module.next_block(*block).is_none());
     if single.is_none() {
-        reporter
+        let error = reporter
             .error(loc, format!("@{name} cannot be inlined: it has no body of one block"))
             .note(module.op_loc(callee.0), "declared here");
+        if callee.entry(module).is_none() {
+            error.hint("a declaration is planned without a body if it has a cost: attributes {cost = {flops = 1.0e12}}");
+        }
         return Err(PassFailed);
     }
     let mut chain = Vec::new();
@@ -145,6 +158,25 @@ fn callee_of(
         at = frame.inside.as_ref();
     }
     Ok(callee.0)
+}
+
+/// Puts `nn.opaque` in place of a call of a declaration.
+fn stand_in(module: &mut Module, call: Op) {
+    let ctx = module.ctx_arc();
+    let results: Vec<Value> = module.results(call).collect();
+    let mut state = OpState::new(ctx.op_name(nn::Opaque::NAME), module.op_loc(call))
+        .operands(module.operands(call))
+        .results(results.iter().map(|v| module.ty(*v)));
+    state.attrs = module.all_attrs(call);
+    let made = module.create(state);
+    module.insert_before(call, made);
+    for (old, new) in results.into_iter().zip(module.results(made).collect::<Vec<_>>()) {
+        if let Some(name) = module.value_name(old) {
+            module.set_value_name(new, name);
+        }
+        module.replace_uses(old, new);
+    }
+    module.erase(call);
 }
 
 /// Puts a copy of the callee's body in place of a call. Returns the calls in the copy.
@@ -314,6 +346,27 @@ func.func @loss(%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
             printed.contains("func.func @block") && printed.contains("func.func private @gelu"),
             "{printed}"
         );
+    }
+
+    #[test]
+    fn a_call_of_a_declaration_with_a_cost_becomes_opaque() {
+        let text = r#"func.func private @mlp(tensor<4xf32> {batch_dim = 0}) -> (tensor<4xf32> {batch_dim = 0}) attributes {cost = {flops = 8}}
+func.func private @block(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %y = func.call @mlp(%x) {tags = {L = 1}} : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %y : tensor<4xf32>
+}
+func.func @loss(%a: tensor<4xf32>) -> tensor<4xf32> {
+  %h = func.call @block(%a) {tags = {PP = 0}} : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %h : tensor<4xf32>
+}
+"#;
+        let (module, count) = inlined(text).expect("inlines");
+        assert_eq!(count, 2);
+        let printed = print_module(&module, PrintOptions::default());
+        let opaque =
+            "%h = nn.opaque @mlp(%a) {tags = {L = 1, PP = 0}} : (tensor<4xf32>) -> tensor<4xf32>";
+        assert!(printed.contains(opaque), "{printed}");
+        assert!(printed.contains("func.func private @mlp") && !printed.contains("@block"));
     }
 
     #[test]

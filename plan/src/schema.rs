@@ -243,7 +243,7 @@ pub enum Kind {
     Recv(P2p),
     /// Sends and receives that start together and complete together: one vertex of the order.
     Group(Vec<Transfer>),
-    /// `dst` on every member = sum over members of `src`. f32 or f64; `src` and `dst` have equal size and may be the same buffer.
+    /// `dst` on every member = sum over members of `src`. Floating-point (bf16 is summed in f64 and rounded once); `src` and `dst` have equal size and may be the same buffer.
     AllReduce {
         /// This device's contribution.
         src: BufferId,

@@ -44,7 +44,7 @@ pub(crate) fn write_element(value: f64, dtype: DType, to: &mut [u8]) {
 }
 
 /// Nearest bfloat16, ties to even; through f32 rounded to odd, so that rounding twice is rounding once.
-fn bf16_bits(value: f64) -> u16 {
+pub(crate) fn bf16_bits(value: f64) -> u16 {
     let nearest = value as f32;
     if nearest.is_nan() {
         return ((nearest.to_bits() >> 16) as u16) | 0x40;

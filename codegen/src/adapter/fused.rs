@@ -26,6 +26,9 @@ pub(super) fn kernel(module: &Module, view: kernel::Func) -> Result<Kernel, Stri
     let results: Vec<Value> = end.operands(module).collect();
     let parts = Parts { module, ops: view.fused(module), arguments: module.args(block), results };
     let first = *parts.ops.first().ok_or("it is empty")?;
+    if let Some(why) = nn::declared_only(module, first) {
+        return Err(why);
+    }
     let made = *parts.results.first().ok_or("it has no result")?;
     let (_, dtype) = elements(module, module.ty(made))?;
     let body = match view.kind(module).as_str(module.ctx()).unwrap_or("") {

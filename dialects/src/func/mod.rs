@@ -5,6 +5,7 @@
 //! argument (`role`, `batch_dim`) is therefore stored as `piper.role`; the custom form writes it without the prefix, and
 //! [`arg_attr`] takes the short name.
 
+pub mod declared;
 pub(crate) mod syntax;
 pub(crate) mod verify;
 
@@ -26,6 +27,14 @@ piper_ir::dialect_ops! {
     ///   func.return %x : tensor<f32>
     /// }
     /// func.func private @elsewhere(tensor<4xf32>) -> (tensor<f32>, tensor<f32>)
+    /// ```
+    ///
+    /// A declaration with a `cost` can be planned, verified and simulated before it is written; see `nn.opaque`. `cost` is for the
+    /// shapes as declared, `vjp` has the costs of the two halves of the gradient and what is saved for it.
+    ///
+    /// ```mlir module
+    /// func.func private @mlp(tensor<16x8xbf16> {batch_dim = 0}, tensor<8x32xbf16> {shard_dim = 1}) -> (tensor<16x8xbf16> {batch_dim = 0, shard_sum})
+    ///   attributes {cost = {flops = 1.6e4}, vjp = {input = {flops = 1.6e4}, weight = {flops = 1.6e4}, saved = {operands = [0, 1]}}}
     /// ```
     Func = "func.func" {
         attrs: {
@@ -133,6 +142,13 @@ impl Func {
 pub fn arg_attr(module: &Module, func: Op, index: usize, name: &str) -> Option<Attr> {
     let ctx = module.ctx();
     let dict = *module.attr_by(func, "arg_attrs")?.as_array(ctx)?.get(index)?;
+    if name.contains('.') { dict.get(ctx, name) } else { dict.get(ctx, &format!("{PREFIX}{name}")) }
+}
+
+/// The attribute `name` of result number `index` of a function; the name is read as by [`arg_attr`].
+pub fn res_attr(module: &Module, func: Op, index: usize, name: &str) -> Option<Attr> {
+    let ctx = module.ctx();
+    let dict = *module.attr_by(func, "res_attrs")?.as_array(ctx)?.get(index)?;
     if name.contains('.') { dict.get(ctx, name) } else { dict.get(ctx, &format!("{PREFIX}{name}")) }
 }
 

@@ -42,6 +42,7 @@ pub(crate) fn func(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
             }
         }
     }
+    super::declared::verify(module, op, reporter);
     let region = module.regions(op)[0];
     let Some(block) = module.first_block(region) else {
         let private =

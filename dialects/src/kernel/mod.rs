@@ -31,6 +31,9 @@ pub const KINDS: &[&str] = &[
     "sum_rows",
     "dispatch",
     "combine",
+    "opaque",
+    "opaque_dx",
+    "opaque_dw",
 ];
 
 /// A number that is not negative.
@@ -41,7 +44,8 @@ piper_ir::dialect_ops! {
     /// A kernel: one launch, which runs the operations of its body fused.
     ///
     /// `flops` are floating-point operations (a multiply-add is two, a transcendental function ten); `bytes` is what a launch
-    /// must at least move between memory and core. `overwrites` lists pairs (result, argument): the result may be written to
+    /// must at least move between memory and core; what stands for a declared function (`nn.opaque`) has
+    /// what was said of it, which may be nothing, or a time: `cost = {seconds = 1.0e-3}`. `overwrites` lists pairs (result, argument): the result may be written to
     /// the buffer of that argument, which is not read afterwards.
     ///
     /// ```mlir module

@@ -3,7 +3,7 @@
 //! Every operation states its shapes as a [`Signature`], from which the verifier and the rule for dividing it
 //! ([`Shardable`](piper_ir::interfaces::Shardable)) follow. What it costs, how a gradient goes back through it and with what
 //! it is fused are interfaces too. Element types are f32 or f64, the same for all floating-point values of an operation;
-//! tokens and classes are i32. Tensors are row-major and of static shape. In the documentation "rows" are all leading dimensions
+//! tokens and classes are i32. Parameters, sums and what is only declared (`nn.opaque`) may also be bf16: planned, not computed. Tensors are row-major and of static shape. In the documentation "rows" are all leading dimensions
 //! together. Backward operations are named after their forward one: `_dx` is the gradient of the input, `_dw` that of the
 //! weights.
 
@@ -12,6 +12,7 @@ mod factors;
 pub mod gradients;
 mod infer;
 pub mod init;
+mod opaque;
 mod ops;
 mod signature;
 mod types;
@@ -20,6 +21,7 @@ use piper_ir::Dialect;
 
 pub use factors::factors;
 pub use init::Init;
+pub use opaque::{GivenCostOf, declared_only};
 pub use ops::activation::{Gelu, GeluDx, Silu, SiluDx};
 pub use ops::attention::{Attention, AttentionDx, Rotary};
 pub use ops::elementwise::{Add, Constant, Mul, Scale, StopGradient, SumRows};
@@ -28,6 +30,7 @@ pub use ops::experts::{Combine, Dispatch, ExpertLinear, ExpertLinearDw, ExpertLi
 pub use ops::linear::{Linear, LinearDw, LinearDx};
 pub use ops::loss::{CrossEntropy, CrossEntropyDx};
 pub use ops::norm::{LayerNorm, LayerNormDw, LayerNormDx, RmsNorm, RmsNormDw, RmsNormDx};
+pub use ops::opaque::{Opaque, OpaqueDw, OpaqueDx};
 pub use ops::parameter::Parameter;
 pub use piper_ir::interfaces::Along;
 pub use signature::{Linearity, Signature};

@@ -7,6 +7,16 @@ use piper_ir::{AttrConstraint, Context, FloatKind, Type, TypeConstraint, TypeDat
 pub(super) const REAL: TypeConstraint =
     TypeConstraint::Pred("a tensor of f32 or f64 with static shape", is_real);
 
+/// A real tensor, or one of bf16, which is stored and added.
+pub(super) const STORED_REAL: TypeConstraint =
+    TypeConstraint::Pred("a tensor of f32, f64 or bf16 with static shape", is_stored_real);
+
+/// Any tensor that a plan can hold.
+pub(super) const STORED: TypeConstraint =
+    TypeConstraint::Pred("a tensor of f32, f64, bf16 or i32 with static shape", |ctx, ty| {
+        is_stored_real(ctx, ty) || static_element(ctx, ty) == Some(ctx.i32())
+    });
+
 /// A scalar tensor of f32 or f64.
 pub(super) const SCALAR: TypeConstraint =
     TypeConstraint::Pred("a scalar tensor, tensor<f32> or tensor<f64>", |ctx, ty| {
@@ -17,12 +27,6 @@ pub(super) const SCALAR: TypeConstraint =
 pub(super) const INDICES: TypeConstraint =
     TypeConstraint::Pred("a tensor of i32 with static shape", |ctx, ty| {
         static_element(ctx, ty) == Some(ctx.i32())
-    });
-
-/// Any tensor an `nn` operation knows.
-pub(super) const ANY: TypeConstraint =
-    TypeConstraint::Pred("a tensor of f32, f64 or i32 with static shape", |ctx, ty| {
-        is_real(ctx, ty) || static_element(ctx, ty) == Some(ctx.i32())
     });
 
 /// A count: an integer above 0.
@@ -60,4 +64,10 @@ fn is_real(ctx: &Context, ty: Type) -> bool {
     static_element(ctx, ty)
         .and_then(|element| element.as_float(ctx))
         .is_some_and(|kind| matches!(kind, FloatKind::F32 | FloatKind::F64))
+}
+
+fn is_stored_real(ctx: &Context, ty: Type) -> bool {
+    static_element(ctx, ty)
+        .and_then(|element| element.as_float(ctx))
+        .is_some_and(|kind| matches!(kind, FloatKind::F32 | FloatKind::F64 | FloatKind::BF16))
 }

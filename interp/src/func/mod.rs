@@ -234,9 +234,12 @@ impl<'m> Interpreter<'m> {
             let args = operands.into_iter().map(Cow::Borrowed).collect();
             return self.function(target, args, params, depth + 1);
         }
-        let evaluate = self.evaluators.get(name).ok_or_else(|| {
-            self.error(op, format!("'{}' cannot be run at this level", module.name_text(op)))
-        })?;
+        let evaluate =
+            self.evaluators.get(name).ok_or_else(|| match nn::declared_only(module, op) {
+                Some(why) => self.error(op, why),
+                None => self
+                    .error(op, format!("'{}' cannot be run at this level", module.name_text(op))),
+            })?;
         let results = evaluate(module, op, &operands).map_err(|e| self.error(op, e.to_string()))?;
         for (value, tensor) in module.results(op).zip(&results) {
             if let Some(fault) = misfit(module, module.ty(value), tensor) {

@@ -1,6 +1,7 @@
 //! Groups as kernels; equal kernels are one.
 
 use piper_dialects::kernel::Fusion;
+use piper_dialects::nn::GivenCostOf;
 use piper_dialects::{func, kernel, nn};
 use piper_ir::{Builder, Module, Name, Op, OpState, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -84,20 +85,39 @@ impl Kernels {
         if let Some(&known) = self.known.get(&key) {
             return known;
         }
-        let kind = group.kind.unwrap_or("map");
-        let name = loop {
-            let count = self.counts.entry(kind).or_default();
-            let name = format!("{kind}{count}");
-            *count += 1;
-            if self.taken.insert(name.clone()) {
-                break name;
-            }
-        };
+        let name = self.name(module, group);
         define(module, function, group, &name, arguments, results);
         let symbol = module.ctx().name(&name);
         self.known.insert(key, symbol);
         symbol
     }
+}
+
+impl Kernels {
+    /// A free name: of the kind, or of the declared function that a kernel stands for.
+    fn name(&mut self, module: &Module, group: &Group) -> String {
+        let kind = group.kind.unwrap_or("map");
+        if let Some(declared) = declared_name(module, group.ops[0]) {
+            let half = kind.strip_prefix("opaque").unwrap_or(kind);
+            let base = format!("{declared}{}", if half.is_empty() { "_fwd" } else { half });
+            let names = (0..).map(|i| if i == 0 { base.clone() } else { format!("{base}{i}") });
+            return names.into_iter().find(|name| self.taken.insert(name.clone())).unwrap_or(base);
+        }
+        loop {
+            let count = self.counts.entry(kind).or_default();
+            let name = format!("{kind}{count}");
+            *count += 1;
+            if self.taken.insert(name.clone()) {
+                return name;
+            }
+        }
+    }
+}
+
+/// The declared function that an operation stands for.
+fn declared_name(module: &Module, op: Op) -> Option<&str> {
+    GivenCostOf::of(module, op)?;
+    Some(module.attr_by(op, "callee")?.as_symbol(module.ctx())?.text(module.ctx()))
 }
 
 fn remap(map: &FxHashMap<Value, Value>, values: impl Iterator<Item = Value>) -> Vec<Value> {
@@ -215,9 +235,8 @@ fn define(
         values.iter().map(|v| module.ty(*v)).collect::<Vec<_>>()
     };
     let ty = ctx.function(&types(module, arguments), &types(module, results));
-    let flops = cost::flops(module, &group.ops);
     let is_own = !matches!(group.kind, Some("map" | "gemm"));
-    let bytes = cost::bytes(module, &group.ops, is_own, arguments, results);
+    let cost = cost::of(module, &group.ops, is_own, arguments, results);
     let loc = module.op_loc(group.ops[0]);
     let mut b = Builder::before(module, function);
     let state = b
@@ -225,8 +244,9 @@ fn define(
         .attr(&ctx, "sym_name", ctx.str_attr(name))
         .attr(&ctx, "function_type", ctx.type_attr(ty))
         .attr(&ctx, "kind", ctx.str_attr(group.kind.unwrap_or("map")))
-        .attr(&ctx, "flops", ctx.int_attr(flops as i64))
-        .attr(&ctx, "bytes", ctx.int_attr(bytes as i64))
+        .attr_if(&ctx, "flops", cost.flops.map(|flops| ctx.int_attr(flops as i64)))
+        .attr_if(&ctx, "bytes", cost.bytes.map(|bytes| ctx.int_attr(bytes as i64)))
+        .attr_if(&ctx, "cost", cost::stated(&ctx, cost))
         .region();
     let made = b.set_loc(loc).insert(state);
     let region = module.regions(made)[0];

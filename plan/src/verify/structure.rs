@@ -410,9 +410,9 @@ impl<'a> Scope<'a> {
             );
             return Err(shape(format!("{name} of {have} over {comm_name}, which has {n} members")));
         }
-        if summed && !matches!(src.dtype, DType::F32 | DType::F64) {
+        if summed && src.dtype == DType::I32 {
             return Err(shape(format!(
-                "{name} of {}: only f32 and f64 can be summed",
+                "{name} of {}: only floating-point numbers can be summed",
                 src.dtype.name()
             )));
         }

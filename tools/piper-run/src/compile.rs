@@ -299,6 +299,18 @@ impl Compiled {
         self.module.ctx()
     }
 
+    /// What is wrong with running it, if it calls a function that is only declared.
+    pub(crate) fn declared_call(&self) -> Option<Failure> {
+        let module = &self.module;
+        let (op, why) =
+            module.walk(module.root()).find_map(|op| Some((op, nn::declared_only(module, op)?)))?;
+        let mut reporter = Reporter::new(module.ctx());
+        reporter
+            .error(module.op_loc(op), why)
+            .hint("'--compile-only -o FILE' writes the plan, which piper-sim simulates");
+        Some(Failure::of(module.ctx(), &self.sources, reporter.diagnostics()))
+    }
+
     /// Tokens that one step trains on.
     pub fn tokens_per_step(&self) -> u64 {
         self.feeds.first().map_or(0, |feed| (feed.rows * feed.length) as u64)

@@ -99,10 +99,15 @@ fn run_text(args: &RunArgs, stop: &StopFlag, name: &str, text: &str) -> Result<E
     let options =
         compile::Options { plan: args.plan.as_deref(), fixed_tree: args.fixed_tree, single: false };
     let mut ours = compile(name, text, options)?;
-    let level = args.level.unwrap_or_else(best_level);
+    let declared = ours.declared_call();
+    let default = if declared.is_some() { Level::Kernel } else { best_level() };
+    let level = args.level.unwrap_or(default);
     println!("{}", describe(&ours, level));
     if args.compile_only {
         return compile_only(args, &mut ours, level);
+    }
+    if let Some(failure) = declared {
+        return Err(failure);
     }
     let corpus = corpus(args)?;
     corpus.check(&ours.feeds)?;

@@ -11,6 +11,7 @@ pub(super) mod experts;
 pub(super) mod linear;
 pub(super) mod loss;
 pub(super) mod norm;
+pub(super) mod opaque;
 
 use piper_ir::{Context, Loc, OpState, Type, Value};
 

@@ -6,7 +6,7 @@ use crate::kernel::Fusion;
 use crate::nn::factors::factors;
 use crate::nn::infer::infer_types;
 use crate::nn::signature::{self, Signature};
-use crate::nn::types::{ANY, FINITE, REAL};
+use crate::nn::types::{FINITE, REAL, STORED, STORED_REAL};
 use crate::nn::{cost, gradients};
 
 piper_ir::dialect_ops! {
@@ -16,8 +16,8 @@ piper_ir::dialect_ops! {
     /// %y = nn.add %x, %dy : tensor<4x8x16xf32>
     /// ```
     Add = "nn.add" {
-        operands: { a: one(REAL), b: one(REAL) },
-        results: { y: one(REAL) },
+        operands: { a: one(STORED_REAL), b: one(STORED_REAL) },
+        results: { y: one(STORED_REAL) },
         traits: [Pure, Commutative],
         format: "$a `,` $b attr-dict `:` type($y)",
         infer: infer_types,
@@ -46,8 +46,8 @@ piper_ir::dialect_ops! {
     /// %y = nn.scale %x {factor = 0.125} : tensor<4x8x16xf32>
     /// ```
     Scale = "nn.scale" {
-        operands: { x: one(REAL) },
-        results: { y: one(REAL) },
+        operands: { x: one(STORED_REAL) },
+        results: { y: one(STORED_REAL) },
         attrs: { factor: one(FINITE) },
         traits: [Pure],
         format: "$x attr-dict `:` type($y)",
@@ -79,8 +79,8 @@ piper_ir::dialect_ops! {
     /// %y = nn.stop_gradient %x : tensor<4x8x16xf32>
     /// ```
     StopGradient = "nn.stop_gradient" {
-        operands: { x: one(ANY) },
-        results: { y: one(ANY) },
+        operands: { x: one(STORED) },
+        results: { y: one(STORED) },
         traits: [Pure, SameOperandsAndResultType],
         format: "$x attr-dict `:` type($y)",
         infer: infer_types,
@@ -96,7 +96,7 @@ piper_ir::dialect_ops! {
     /// %one = nn.constant {value = 1.0} : tensor<f32>
     /// ```
     Constant = "nn.constant" {
-        results: { x: one(REAL) },
+        results: { x: one(STORED_REAL) },
         attrs: { value: one(FINITE) },
         traits: [Pure, ConstantLike],
         format: "attr-dict `:` type($x)",

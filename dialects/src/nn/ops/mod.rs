@@ -8,6 +8,7 @@ pub(super) mod experts;
 pub(super) mod linear;
 pub(super) mod loss;
 pub(super) mod norm;
+pub(super) mod opaque;
 pub(super) mod parameter;
 
 use std::sync::Arc;
@@ -26,6 +27,7 @@ pub(super) fn all() -> Vec<Arc<OpDef>> {
         elementwise::op_defs(),
         attention::op_defs(),
         loss::op_defs(),
+        opaque::op_defs(),
     ]
     .concat()
 }

@@ -7,7 +7,7 @@ use piper_ir::{AttrConstraint, AttrData, Module, Op, ParseResult, Printer, Repor
 use crate::nn::factors::factors;
 use crate::nn::init::{self, Init};
 use crate::nn::signature::Signature;
-use crate::nn::types::REAL;
+use crate::nn::types::STORED_REAL;
 
 piper_ir::dialect_ops! {
     /// A trainable tensor, by name.
@@ -19,7 +19,7 @@ piper_ir::dialect_ops! {
     /// %wte = nn.parameter "wte" init = normal<0.0, 0.02> : tensor<256x128xf32>
     /// ```
     Parameter = "nn.parameter" {
-        results: { w: one(REAL) },
+        results: { w: one(STORED_REAL) },
         attrs: {
             name: one(AttrConstraint::Str),
             init: one(AttrConstraint::Dialect(init::NAME)),

@@ -1,0 +1,52 @@
+//! A declared function's gradient in two halves: of its activations, and of its parameters.
+
+use piper_ir::interfaces::Backward;
+use piper_ir::interfaces::differentiable::trained_name;
+use piper_ir::{Module, Op, Value};
+
+use crate::func::declared::Declared;
+use crate::nn::{OpaqueDw, OpaqueDx};
+
+pub(in crate::nn) fn opaque(cx: &mut dyn Backward, op: Op, dy: Value) {
+    let operands: Vec<Value> = cx.module().operands(op).collect();
+    let results: Vec<Value> = cx.module().results(op).collect();
+    let Some(declared) = Declared::called(cx.module(), op) else { return };
+    let saved: Vec<(usize, Value)> = declared
+        .saved
+        .iter()
+        .filter_map(|&number| Some((number, *operands.iter().chain(&results).nth(number)?)))
+        .collect();
+    for (name, is_weight) in [(OpaqueDx::NAME, false), (OpaqueDw::NAME, true)] {
+        let wanted = |(_, value): &(usize, Value)| {
+            is_parameter(cx.module(), *value) == is_weight && cx.wants(*value)
+        };
+        let wrt: Vec<(usize, Value)> =
+            operands.iter().copied().enumerate().filter(wanted).collect();
+        if wrt.is_empty() {
+            continue;
+        }
+        let read: Vec<(usize, Value)> = saved
+            .iter()
+            .copied()
+            .filter(|(_, value)| !is_weight || !is_parameter(cx.module(), *value))
+            .collect();
+        let inputs: Vec<Value> = read.iter().map(|(_, value)| *value).chain([dy]).collect();
+        let like: Vec<Value> = wrt.iter().map(|(_, value)| *value).collect();
+        let made = cx.emit(name, &inputs, &like, op, &["callee"]);
+        let ctx = cx.module().ctx_arc();
+        for (attr, list) in [("saved", &read), ("wrt", &wrt)] {
+            let numbers: Vec<i64> = list.iter().map(|(number, _)| *number as i64).collect();
+            let numbers = ctx.int_array_attr(&numbers);
+            cx.module_mut().set_attr_by(made, attr, numbers);
+        }
+        let cotangents: Vec<Value> = cx.module().results(made).collect();
+        for (value, cotangent) in like.into_iter().zip(cotangents) {
+            cx.give(value, cotangent);
+        }
+    }
+}
+
+/// Whether a value is a trained tensor itself.
+fn is_parameter(module: &Module, value: Value) -> bool {
+    module.defining_op(value).is_some_and(|op| trained_name(module, op).is_some())
+}
