@@ -16,6 +16,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("piper-dialects", &["piper-ir", "piper-schedule"]),
     ("piper-schedule", &[]),
     ("piper-plan", &[]),
+    ("piper-models", &[]),
     ("piper-passes", &["piper-ir", "piper-dialects", "piper-schedule", "piper-plan"]),
     ("piper-interp", &["piper-ir", "piper-dialects", "piper-plan"]),
     ("piper-codegen", &["piper-ir", "piper-dialects", "piper-plan"]),

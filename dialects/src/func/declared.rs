@@ -12,7 +12,8 @@
 //! and core, or measured `seconds`; any of them may be left out, and `cost = {}` says that it is not known. A part of the
 //! batch or of what is sharded costs its share. `vjp` has the cost of the two halves of the gradient: `input` gives the
 //! cotangents of activations, `weight` those of parameters. Both read what is `saved` (operands and results by number; the
-//! default is all operands and no result) and the cotangent of result 0; the weight half reads no parameter. Results after the first are
+//! default is all operands and no result) and the cotangent of result 0; the weight half reads no parameter,
+//! unless what is sharded comes in by nothing else. Results after the first are
 //! residuals: saved, not differentiated.
 //!
 //! `batch_dim` is the dimension along which the batch lies. `shard_dim` is one along which all that have it are divided together (experts,

@@ -4,7 +4,7 @@ use piper_ir::interfaces::Backward;
 use piper_ir::interfaces::differentiable::trained_name;
 use piper_ir::{Module, Op, Value};
 
-use crate::func::declared::Declared;
+use crate::func::declared::{Declared, Dims};
 use crate::nn::{OpaqueDw, OpaqueDx};
 
 pub(in crate::nn) fn opaque(cx: &mut dyn Backward, op: Op, dy: Value) {
@@ -16,6 +16,9 @@ pub(in crate::nn) fn opaque(cx: &mut dyn Backward, op: Op, dy: Value) {
         .iter()
         .filter_map(|&number| Some((number, *operands.iter().chain(&results).nth(number)?)))
         .collect();
+    let is_divided =
+        |number| declared.value(number).is_some_and(|(_, dims): (_, Dims)| dims.shard.is_some());
+    let divided: Vec<bool> = (0..operands.len() + results.len()).map(is_divided).collect();
     for (name, is_weight) in [(OpaqueDx::NAME, false), (OpaqueDw::NAME, true)] {
         let wanted = |(_, value): &(usize, Value)| {
             is_parameter(cx.module(), *value) == is_weight && cx.wants(*value)
@@ -25,11 +28,13 @@ pub(in crate::nn) fn opaque(cx: &mut dyn Backward, op: Op, dy: Value) {
         if wrt.is_empty() {
             continue;
         }
-        let read: Vec<(usize, Value)> = saved
-            .iter()
-            .copied()
-            .filter(|(_, value)| !is_weight || !is_parameter(cx.module(), *value))
-            .collect();
+        // What is divided has to come in: by the parameter itself, if by nothing else.
+        let else_divided = divided[operands.len()]
+            || saved.iter().any(|(n, v)| divided[*n] && !is_parameter(cx.module(), *v));
+        let keeps = |(number, value): &(usize, Value)| {
+            !is_weight || !is_parameter(cx.module(), *value) || (divided[*number] && !else_divided)
+        };
+        let read: Vec<(usize, Value)> = saved.iter().copied().filter(keeps).collect();
         let inputs: Vec<Value> = read.iter().map(|(_, value)| *value).chain([dy]).collect();
         let like: Vec<Value> = wrt.iter().map(|(_, value)| *value).collect();
         let made = cx.emit(name, &inputs, &like, op, &["callee"]);
