@@ -227,7 +227,7 @@ func.func @f(%t: tensor<2x3xi32>, %x: tensor<2x3x4xf32>, %w: tensor<4x5xf32>, %d
   func.return
 }
 
-// CHECK: error: result 'w' of 'nn.parameter' must be a tensor of f32 or f64 with static shape, but has type tensor<?x4xf32>
+// CHECK: error: result 'w' of 'nn.parameter' must be a tensor of f32, f64 or bf16 with static shape, but has type tensor<?x4xf32>
 // CHECK-NEXT: --> {{.*}}shapes.pir:[[#@LINE-5]]:8
 
 // -----
@@ -237,7 +237,7 @@ func.func @f(%t: tensor<2x3xi32>, %x: tensor<2x3x4xf32>, %w: tensor<4x5xf32>, %d
   func.return
 }
 
-// CHECK: error: result 'w' of 'nn.parameter' must be a tensor of f32 or f64 with static shape, but has type tensor<4xi32>
+// CHECK: error: result 'w' of 'nn.parameter' must be a tensor of f32, f64 or bf16 with static shape, but has type tensor<4xi32>
 // CHECK-NEXT: --> {{.*}}shapes.pir:[[#@LINE-5]]:8
 
 // -----
