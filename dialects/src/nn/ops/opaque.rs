@@ -63,7 +63,8 @@ piper_ir::dialect_ops! {
 
     /// Gradients of the parameters that `nn.opaque` takes.
     ///
-    /// As `nn.opaque_dx`, at the cost that the declaration says in `vjp.weight`; it reads no parameters.
+    /// As `nn.opaque_dx`, at the cost that the declaration says in `vjp.weight`; of parameters it reads at most those that are
+    /// sharded.
     ///
     /// ```mlir module
     /// func.func private @mlp(tensor<16x8xbf16> {batch_dim = 0}, tensor<8x32xbf16>) -> (tensor<16x8xbf16> {batch_dim = 0}) attributes {cost = {flops = 1.6e4}}
