@@ -216,7 +216,7 @@ impl Table {
             return Err(Problems(problems));
         }
         Dependencies::of(self)
-            .run(|_| 1)
+            .run(|_| 1, 0)
             .map(|_| ())
             .map_err(|deadlock| Problems(vec![Problem::Deadlock(deadlock)]))
     }

@@ -2,8 +2,9 @@
 //!
 //! Ranks run their slots in order; a slot starts when its rank is free and everything its actions wait for has
 //! finished: `F` of the stage before, the backward (`B` or `I`) of the stage after, the `F` before its own backward, the
-//! `I` before its `W`. Transport costs nothing. This is the model under which the bubbles of published schedules are
-//! stated, so their formulas can be compared with it digit by digit; it is not a prediction of a cluster.
+//! `I` before its `W`. Transport costs nothing unless asked for, and then only time. This is the model under which the
+//! bubbles of published schedules are stated, so their formulas can be compared with it digit by digit; it is not a
+//! prediction of a cluster.
 
 use crate::action::{Action, Kind, Slot};
 use crate::check::{Deadlock, Position, Stuck};
@@ -20,17 +21,24 @@ pub struct Costs {
     pub w: u64,
     /// A fused pair of one forward and one whole backward; by default no gain: `f + i + w`.
     pub pair: u64,
+    /// From the end of a slot to the earliest start, on another rank, of one that waits for it; by default nothing.
+    pub transport: u64,
 }
 
 impl Costs {
     /// Costs without a gain from overlap.
     pub fn new(f: u64, i: u64, w: u64) -> Costs {
-        Costs { f, i, w, pair: f + i + w }
+        Costs { f, i, w, pair: f + i + w, transport: 0 }
     }
 
     /// The same costs with a fused pair of forward and backward taking `pair`.
     pub fn with_pair(self, pair: u64) -> Costs {
         Costs { pair, ..self }
+    }
+
+    /// The same costs with `transport` between ranks.
+    pub fn with_transport(self, transport: u64) -> Costs {
+        Costs { transport, ..self }
     }
 
     /// How long a slot takes.
@@ -103,7 +111,7 @@ impl Table {
     /// The cycle, if ranks wait for one another. Meant for tables that pass [`Table::check`]; an action that waits for one
     /// that does not exist is taken not to wait.
     pub fn replay(&self, costs: &Costs) -> Result<Replay, Deadlock> {
-        self.replay_slots(|slot| costs.of(slot))
+        self.play(|slot| costs.of(slot), costs.transport)
     }
 
     /// As [`Table::replay`], with any duration per slot.
@@ -111,7 +119,11 @@ impl Table {
     /// # Errors
     /// As [`Table::replay`].
     pub fn replay_slots(&self, duration: impl Fn(&Slot) -> u64) -> Result<Replay, Deadlock> {
-        let timeline = Dependencies::of(self).run(&duration)?;
+        self.play(duration, 0)
+    }
+
+    fn play(&self, duration: impl Fn(&Slot) -> u64, transport: u64) -> Result<Replay, Deadlock> {
+        let timeline = Dependencies::of(self).run(&duration, transport)?;
         Ok(Replay {
             makespan: timeline
                 .iter()
@@ -226,8 +238,13 @@ impl<'a> Dependencies<'a> {
         found.into_iter().flatten()
     }
 
-    /// Start and end of every slot, by rank, in one topological sweep.
-    pub(crate) fn run(&self, duration: impl Fn(&Slot) -> u64) -> Result<Vec<Vec<Span>>, Deadlock> {
+    /// Start and end of every slot, by rank, in one topological sweep. What is produced on another rank comes `transport`
+    /// later.
+    pub(crate) fn run(
+        &self,
+        duration: impl Fn(&Slot) -> u64,
+        transport: u64,
+    ) -> Result<Vec<Vec<Span>>, Deadlock> {
         let mut waiting: Vec<u32> = Vec::with_capacity(self.slots.len());
         for rank in self.base.windows(2) {
             for node in rank[0]..rank[1] {
@@ -239,11 +256,10 @@ impl<'a> Dependencies<'a> {
                 waiting.push(u32::try_from(data).unwrap_or(u32::MAX) + u32::from(node != rank[0]));
             }
         }
-        let mut last_of_rank = vec![false; self.slots.len()];
-        self.base
-            .windows(2)
-            .filter(|rank| rank[0] < rank[1])
-            .for_each(|rank| last_of_rank[rank[1] as usize - 1] = true);
+        let mut rank_of = Vec::with_capacity(self.slots.len());
+        for (rank, bounds) in self.base.windows(2).enumerate() {
+            rank_of.resize(bounds[1] as usize, rank);
+        }
 
         let mut spans = vec![Span::default(); self.slots.len()];
         let mut ready: Vec<Node> =
@@ -254,12 +270,14 @@ impl<'a> Dependencies<'a> {
             let slot = self.slots[node as usize];
             let end = spans[node as usize].start + duration(slot);
             spans[node as usize].end = end;
-            let next = (!last_of_rank[node as usize]).then_some(node + 1);
+            let here = rank_of[node as usize];
+            let next = (rank_of.get(node as usize + 1) == Some(&here)).then_some(node + 1);
             let released =
                 slot.actions().iter().flat_map(|action| self.consumers(*action)).chain(next);
             for consumer in released {
+                let hop = if rank_of[consumer as usize] == here { 0 } else { transport };
                 let consumer_span = &mut spans[consumer as usize];
-                consumer_span.start = consumer_span.start.max(end);
+                consumer_span.start = consumer_span.start.max(end + hop);
                 // A repeated action releases its consumers again; `check` reports it, replay must merely not trip.
                 if waiting[consumer as usize] == 1 {
                     ready.push(consumer);

@@ -5,7 +5,7 @@
 //! activations; parameters twice, and the copies' gradients must be reduced together. Source: DeepSeek-V3 report,
 //! arXiv 2412.19437, section 3.2.1, and its published implementation.
 
-use super::{Config, Placed, Rejected, Schedule};
+use super::{Config, Placed, Rejected, Rows, Schedule};
 use crate::action::{Action, Kind, Slot};
 
 pub(super) const SCHEDULE: Schedule = Schedule {
@@ -13,7 +13,7 @@ pub(super) const SCHEDULE: Schedule = Schedule {
     summary: "both ends at once, forward and backward fused; parameters twice",
     placed: Placed::Bidirectional,
     accepts,
-    row,
+    rows: Rows::Each(row),
 };
 
 fn accepts(config: &Config) -> Result<(), Rejected> {

@@ -5,7 +5,7 @@
 //! and Lin, "Cut-in-half", and DeepSeek's published implementation.
 
 use super::dualpipe::{Shape, Way, steps};
-use super::{Config, Placed, Rejected, Schedule};
+use super::{Config, Placed, Rejected, Rows, Schedule};
 use crate::action::Slot;
 
 pub(super) const SCHEDULE: Schedule = Schedule {
@@ -23,7 +23,7 @@ pub(super) const SCHEDULE: Schedule = Schedule {
         )
         .hint(format!("use {wanted} microbatches or more, or zbv, which needs fewer")))
     },
-    row,
+    rows: Rows::Each(row),
 };
 
 fn row(config: &Config, r: u32) -> Vec<Slot> {

@@ -2,7 +2,7 @@
 //!
 //! Idle per rank (P-1)(F+B); M activations live at once. Source: Huang et al., arXiv 1811.06965.
 
-use super::{Config, Placed, Schedule, one_stage_per_rank};
+use super::{Config, Placed, Rows, Schedule, one_stage_per_rank};
 use crate::action::{Action, Kind, Slot};
 
 pub(super) const SCHEDULE: Schedule = Schedule {
@@ -10,7 +10,7 @@ pub(super) const SCHEDULE: Schedule = Schedule {
     summary: "all forwards, then all backwards",
     placed: Placed::Loop,
     accepts: |config| one_stage_per_rank("gpipe", config, "looped_bfs or interleaved1f1b"),
-    row,
+    rows: Rows::Each(row),
 };
 
 fn row(config: &Config, r: u32) -> Vec<Slot> {

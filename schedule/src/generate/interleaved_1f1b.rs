@@ -7,7 +7,7 @@
 //! N is `group` (Megatron-LM's microbatch group size) or, as in torch, M/R for R = max(1, M/P) rounds, which must be even.
 //! With `overlap` the warm-up is one longer, so that the pairs of the steady state are independent and may overlap.
 
-use super::{Config, Placed, Rejected, Schedule};
+use super::{Config, Placed, Rejected, Rows, Schedule};
 use crate::action::{Action, Kind, Slot};
 
 pub(super) const SCHEDULE: Schedule = Schedule {
@@ -18,7 +18,7 @@ pub(super) const SCHEDULE: Schedule = Schedule {
         None => even_rounds("interleaved1f1b", config),
         Some(group) => group_fits(config, group),
     },
-    row,
+    rows: Rows::Each(row),
 };
 
 /// R = max(1, M/P) rounds must divide M.

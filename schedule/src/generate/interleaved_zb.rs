@@ -6,7 +6,7 @@
 //! arXiv 2104.04473.
 
 use super::interleaved_1f1b::{even_rounds, per_round, turns};
-use super::{Config, Placed, Schedule};
+use super::{Config, Placed, Rows, Schedule};
 use crate::action::{Action, Kind, Slot};
 
 pub(super) const SCHEDULE: Schedule = Schedule {
@@ -14,7 +14,7 @@ pub(super) const SCHEDULE: Schedule = Schedule {
     summary: "interleaved1f1b with weight gradients moved into the bubble",
     placed: Placed::Loop,
     accepts: |config| even_rounds("interleaved_zb", config),
-    row,
+    rows: Rows::Each(row),
 };
 
 pub(super) fn row(config: &Config, r: u32) -> Vec<Slot> {

@@ -2,7 +2,7 @@
 //!
 //! Idle per rank (P-1)(F+B) of one chunk; V M chunk activations. Source: Lamy-Poirier, arXiv 2211.05953.
 
-use super::{Config, Placed, Schedule};
+use super::{Config, Placed, Rows, Schedule};
 use crate::action::{Action, Kind, Slot};
 
 pub(super) const SCHEDULE: Schedule = Schedule {
@@ -10,7 +10,7 @@ pub(super) const SCHEDULE: Schedule = Schedule {
     summary: "gpipe over V chunks per rank, breadth first",
     placed: Placed::Loop,
     accepts: |_| Ok(()),
-    row,
+    rows: Rows::Each(row),
 };
 
 fn row(config: &Config, r: u32) -> Vec<Slot> {

@@ -14,6 +14,7 @@ mod interleaved_zb;
 mod looped_bfs;
 mod one_f_one_b;
 mod rejected;
+mod zb_auto;
 mod zb_h1;
 mod zb_h2;
 mod zbv;
@@ -25,6 +26,7 @@ pub use rejected::Rejected;
 
 use crate::action::Slot;
 use crate::placement::Placement;
+use crate::replay::Costs;
 use crate::suggest::closest;
 use crate::table::Table;
 
@@ -44,12 +46,24 @@ pub struct Config {
     /// `interleaved1f1b`: one more warm-up forward, and steady-state pairs that may overlap, so that the expert
     /// all-to-all of one microbatch hides behind the computation of another.
     pub overlap: bool,
+    /// Searched schedules: most activations a rank may hold, in stages. None: the schedule's own limit.
+    pub max_activations: Option<u32>,
+    /// Searched schedules: the durations that the search assumes.
+    pub costs: Costs,
 }
 
 impl Config {
     /// `P`, `V` and `M`, in this order.
     pub fn new(ranks: u32, stages_per_rank: u32, microbatches: u32) -> Config {
-        Config { ranks, stages_per_rank, microbatches, group: None, overlap: false }
+        Config {
+            ranks,
+            stages_per_rank,
+            microbatches,
+            group: None,
+            overlap: false,
+            max_activations: None,
+            costs: Costs::new(1, 1, 1),
+        }
     }
 
     /// Sets [`Config::group`].
@@ -60,6 +74,16 @@ impl Config {
     /// Sets [`Config::overlap`].
     pub fn with_overlap(self) -> Config {
         Config { overlap: true, ..self }
+    }
+
+    /// Sets [`Config::max_activations`].
+    pub fn with_max_activations(self, max_activations: u32) -> Config {
+        Config { max_activations: Some(max_activations), ..self }
+    }
+
+    /// Sets [`Config::costs`].
+    pub fn with_costs(self, costs: Costs) -> Config {
+        Config { costs, ..self }
     }
 
     /// The configuration that spreads a model of `stages` stages over `ranks` ranks under the named schedule.
@@ -115,8 +139,15 @@ pub struct Schedule {
     pub placed: Placed,
     /// The constraints of the configuration beyond those of the placement.
     accepts: fn(&Config) -> Result<(), Rejected>,
-    /// The row of rank `r`.
-    row: fn(&Config, u32) -> Vec<Slot>,
+    rows: Rows,
+}
+
+/// How a schedule is written.
+enum Rows {
+    /// The row of rank `r`, independently of the others.
+    Each(fn(&Config, u32) -> Vec<Slot>),
+    /// All rows at once, by a search that may find none.
+    Whole(fn(&Config) -> Result<Vec<Vec<Slot>>, Rejected>),
 }
 
 /// All schedules that can be generated.
@@ -131,7 +162,48 @@ pub static SCHEDULES: &[Schedule] = &[
     zbv::SCHEDULE,
     dualpipe::SCHEDULE,
     dualpipev::SCHEDULE,
+    zb_auto::ZB_AUTO,
+    zb_auto::ZBV_AUTO,
+    zb_auto::V_HALF,
+    zb_auto::V_MIN,
 ];
+
+/// A name, ours for the same schedule, and the configuration it implies.
+type Alias = (&'static str, &'static str, fn(Config) -> Config);
+
+/// Names of other projects' schedules, each with ours and with what it says about the configuration. Searched schedules of
+/// sail-sg are names for the nearest of ours.
+const ALIASES: &[Alias] = &[
+    ("deepseek_dualpipe", "dualpipe", |config| config),
+    ("deepseek_dualpipev", "dualpipev", |config| config),
+    ("deepspeed_1f1b", "1f1b", |config| config),
+    ("sail_1f1b", "1f1b", |config| config),
+    ("sail_vpp", "interleaved1f1b", |config| config),
+    ("sail_zb_h1", "zb_h1", |config| config),
+    ("sail_zb_h2", "zb_h2", |config| config),
+    ("sail_zbv", "zbv", |config| config),
+    ("sail_v_half", "v_half", |config| config),
+    ("sail_v_min", "v_min", |config| config),
+    ("megatron_interleaved", "interleaved1f1b", megatron_group),
+    ("megatron_interleaved_a2a_overlap", "interleaved1f1b", |config| {
+        megatron_group(config).with_overlap()
+    }),
+];
+
+/// Megatron-LM's group is P where none is given.
+fn megatron_group(config: Config) -> Config {
+    Config { group: config.group.or(Some(config.ranks)), ..config }
+}
+
+/// The alias of this name.
+fn alias(name: &str) -> Option<&'static Alias> {
+    ALIASES.iter().find(|(alias, ..)| bare(alias) == bare(name))
+}
+
+/// Other names for [`SCHEDULES`], with the name each stands for.
+pub fn aliases() -> impl Iterator<Item = (&'static str, &'static str)> {
+    ALIASES.iter().map(|(alias, name, _)| (*alias, *name))
+}
 
 /// A name without the marks people disagree on: `Interleaved-1F1B`, `interleaved_1f1b` and `interleaved1f1b` are one.
 fn bare(name: &str) -> String {
@@ -139,12 +211,18 @@ fn bare(name: &str) -> String {
 }
 
 impl Schedule {
-    /// Looks a schedule up; case, `-` and `_` do not matter.
+    /// Whether its tables are searched for rather than written down; they depend on [`Config::costs`] and take longer.
+    pub fn is_searched(&self) -> bool {
+        matches!(self.rows, Rows::Whole(_))
+    }
+
+    /// Looks a schedule up by its name or an alias; case, `-` and `_` do not matter.
     ///
     /// # Errors
     /// The name is unknown; the hint names the nearest one, or all.
     pub fn named(name: &str) -> Result<&'static Schedule, Rejected> {
-        SCHEDULES.iter().find(|schedule| bare(schedule.name) == bare(name)).ok_or_else(|| {
+        let ours = alias(name).map_or(name, |(_, ours, _)| ours);
+        SCHEDULES.iter().find(|schedule| bare(schedule.name) == bare(ours)).ok_or_else(|| {
             let names = || SCHEDULES.iter().map(|schedule| schedule.name);
             let begun: Vec<&str> =
                 names().filter(|full| bare(full).starts_with(&bare(name))).collect();
@@ -172,6 +250,7 @@ const MOST_ACTIONS: u64 = 1 << 26;
 /// its value for this configuration, and the hint says what to change.
 pub fn generate(name: &str, config: &Config) -> Result<Table, Rejected> {
     let schedule = Schedule::named(name)?;
+    let config = &alias(name).map_or(*config, |(_, _, preset)| preset(*config));
     let refuse = |reason: String| Rejected::new(schedule.name, reason);
     let Config { ranks: p, stages_per_rank: v, microbatches: m, .. } = *config;
     for (what, value) in [("rank", p), ("stage per rank", v), ("microbatch", m)] {
@@ -194,6 +273,10 @@ pub fn generate(name: &str, config: &Config) -> Result<Table, Rejected> {
             }
         }
     }
+    if config.max_activations.is_some() && matches!(schedule.rows, Rows::Each(_)) {
+        return Err(refuse("has no option 'max-activations'".into())
+            .hint("only zb_auto, zbv_auto, v_half and v_min take it"));
+    }
     if schedule.placed != Placed::Loop && v != 2 {
         let refused = refuse(format!("needs exactly 2 stages per rank; got {v}"));
         return Err(match schedule.placed {
@@ -207,7 +290,10 @@ pub fn generate(name: &str, config: &Config) -> Result<Table, Rejected> {
         Placed::Vee => (p * v, Placement::vee(p)),
         Placed::Bidirectional => (p, Placement::bidirectional(p, m)),
     };
-    let ranks = (0..p).map(|r| (schedule.row)(config, r)).collect();
+    let ranks = match schedule.rows {
+        Rows::Each(row) => (0..p).map(|r| row(config, r)).collect(),
+        Rows::Whole(rows) => rows(config)?,
+    };
     Ok(Table { ranks, stages, microbatches: m, placement })
 }
 

@@ -3,7 +3,7 @@
 //! Idle per rank (P-1)(F+B); min(M, P-r) activations. Source: Narayanan et al., arXiv 2006.09503 (PipeDream-Flush).
 //! Fewer microbatches than ranks are accepted, as by DeepSpeed: the pipeline is then never full, but correct.
 
-use super::{Config, Placed, Schedule, one_stage_per_rank};
+use super::{Config, Placed, Rows, Schedule, one_stage_per_rank};
 use crate::action::{Action, Kind, Slot};
 
 pub(super) const SCHEDULE: Schedule = Schedule {
@@ -11,7 +11,7 @@ pub(super) const SCHEDULE: Schedule = Schedule {
     summary: "one forward, one backward; at most P activations",
     placed: Placed::Loop,
     accepts: |config| one_stage_per_rank("1f1b", config, "interleaved1f1b"),
-    row,
+    rows: Rows::Each(row),
 };
 
 fn row(config: &Config, r: u32) -> Vec<Slot> {

@@ -16,8 +16,8 @@ pub struct Rejected {
 }
 
 impl Rejected {
-    /// `reason` continues the sentence that the schedule's name begins.
-    pub(crate) fn new(schedule: &str, reason: impl Into<String>) -> Rejected {
+    /// A configuration that does not fit; `reason` continues the sentence that the schedule's name begins.
+    pub fn new(schedule: &str, reason: impl Into<String>) -> Rejected {
         Rejected { schedule: schedule.into(), reason: reason.into(), hint: None, known: true }
     }
 
@@ -30,7 +30,8 @@ impl Rejected {
         }
     }
 
-    pub(crate) fn hint(self, hint: impl Into<String>) -> Rejected {
+    /// The same with a hint.
+    pub fn hint(self, hint: impl Into<String>) -> Rejected {
         Rejected { hint: Some(hint.into()), ..self }
     }
 

@@ -4,7 +4,7 @@
 //! between ranks stays, in total (P-1)F: bubble-free only if the optimizer step joins no ranks. 2P-1 activations. Source:
 //! Qi et al., arXiv 2401.10241, section 2.2.
 
-use super::{Config, Placed, Rejected, Schedule, one_stage_per_rank};
+use super::{Config, Placed, Rejected, Rows, Schedule, one_stage_per_rank};
 use crate::action::{Action, Kind, Slot};
 
 pub(super) const SCHEDULE: Schedule = Schedule {
@@ -23,7 +23,7 @@ pub(super) const SCHEDULE: Schedule = Schedule {
         )
         .hint(format!("use {wanted} microbatches or more, or zb_h1, which needs fewer")))
     },
-    row,
+    rows: Rows::Each(row),
 };
 
 fn row(config: &Config, r: u32) -> Vec<Slot> {

@@ -6,7 +6,7 @@
 //! action and the total is (P-1)F; fewer than 2P-1 microbatches work, but waste slots. 2P chunk activations, P
 //! rank-loads. Source: Qi et al., arXiv 2405.15362.
 
-use super::{Config, Placed, Schedule};
+use super::{Config, Placed, Rows, Schedule};
 use crate::action::{Action, Kind, Slot};
 
 pub(super) const SCHEDULE: Schedule = Schedule {
@@ -14,7 +14,7 @@ pub(super) const SCHEDULE: Schedule = Schedule {
     summary: "zero bubble on a V of two stages per rank, memory of 1f1b",
     placed: Placed::Vee,
     accepts: |_| Ok(()),
-    row,
+    rows: Rows::Each(row),
 };
 
 const A: usize = 0;
@@ -48,7 +48,7 @@ impl Row {
     }
 }
 
-fn row(config: &Config, r: u32) -> Vec<Slot> {
+pub(super) fn row(config: &Config, r: u32) -> Vec<Slot> {
     use Kind::{F, I, W};
     let (p, m) = (config.ranks, config.microbatches);
     let n = m.max(2 * p - 1);

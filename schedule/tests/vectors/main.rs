@@ -8,6 +8,7 @@ mod lowering;
 mod megatron;
 mod metrics;
 mod programs;
+mod searched;
 
 use std::collections::BTreeMap;
 

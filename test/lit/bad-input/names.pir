@@ -119,7 +119,7 @@ strategy.plan @train for @loss on @m {
 
 // CHECK: error: unknown schedule 'chimera'
 // CHECK-NEXT: --> {{.*}}names.pir:[[#@LINE-4]]:3
-// CHECK: help: known schedules: gpipe, 1f1b, interleaved1f1b, looped_bfs, zb_h1, zb_h2, interleaved_zb, zbv, dualpipe, dualpipev
+// CHECK: help: known schedules: gpipe, 1f1b, interleaved1f1b, looped_bfs, zb_h1, zb_h2, interleaved_zb, zbv, dualpipe, dualpipev, zb_auto, zbv_auto, v_half, v_min
 
 // -----
 

@@ -1,0 +1,60 @@
+//! `piper-translate`: pipeline schedules without a model.
+//!
+//! A schedule comes from the catalogue (`--emit-schedule`) or from torch's CSV (`--import-schedule`), is proved complete and
+//! free of deadlock, is lowered if asked, and goes out as CSV, as a table, as the directives of a plan, or as
+//! figures. Exit status: 0; 1 for anything wrong with the schedule; 2 for a command line that is none.
+#![forbid(unsafe_code)]
+
+mod args;
+mod directives;
+mod metrics;
+mod report;
+mod source;
+mod written;
+
+use std::io::Read;
+use std::path::Path;
+
+use clap::Parser;
+
+use args::Args;
+
+/// What a run left behind.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Done {
+    /// Standard output.
+    pub stdout: Vec<u8>,
+    /// Standard error.
+    pub stderr: Vec<u8>,
+    /// Exit status.
+    pub code: u8,
+}
+
+/// Runs the tool; `args` has no program name, relative paths begin at `cwd`.
+pub fn main_with(args: &[String], stdin: &mut dyn Read, cwd: &Path) -> Done {
+    let args = match Args::try_parse_from(args) {
+        Ok(args) => args,
+        Err(error) => {
+            let text = error.render().to_string().into_bytes();
+            return match error.use_stderr() {
+                true => Done { stderr: text, code: 2, ..Done::default() },
+                false => Done { stdout: text, ..Done::default() },
+            };
+        }
+    };
+    match run(&args, stdin, cwd) {
+        Ok(text) => Done { stdout: text.into_bytes(), ..Done::default() },
+        Err(message) => Done { stderr: message.into_bytes(), code: 1, ..Done::default() },
+    }
+}
+
+fn run(args: &Args, stdin: &mut dyn Read, cwd: &Path) -> Result<String, String> {
+    if args.list_schedules {
+        return Ok(args::list());
+    }
+    let source = source::read(args, stdin, cwd)?;
+    if args.metrics {
+        return metrics::of(&source, args);
+    }
+    written::write(&source, args)
+}
