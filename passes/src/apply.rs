@@ -1,4 +1,4 @@
-//! The passes that apply a plan's directives to its graph: `split-backward`, `split`, `place`, `order` for primitives, `pipeline`
+//! The passes that apply a plan's directives to its graph: `recompute`, `split-backward`, `split`, `place`, `order` for primitives, `pipeline`
 //! and `dualpipe` for the directives of these names.
 //!
 //! A pass consumes its directives: they are gone from the plan afterwards. Given options, `pipeline` and `dualpipe` act as if the
@@ -10,7 +10,7 @@ use piper_ir::{Attr, Builder, Module, Op, Reporter};
 
 use crate::accumulate::Shape;
 use crate::nodes::graphs;
-use crate::{expand_directives, order, place, split, split_backward};
+use crate::{expand_directives, order, place, recompute, split, split_backward};
 
 /// Before any directive is applied to it there is a graph.
 const GRAPH: &[&str] = &["build-dag"];
@@ -25,6 +25,11 @@ pub fn passes() -> Vec<PassInfo> {
         .after(GRAPH)
     };
     vec![
+        PassInfo::from_fn("recompute", "Compute forward values again in the backward instead of keeping them", |cx| {
+            apply(cx, |k| matches!(k, Kind::Recompute { .. }), Shape::Chain)
+        })
+        .after(GRAPH)
+            .describe("Consumes every `strategy.recompute`. A filter that asks for microbatches (`MB`) needs `split` before. Before `split-backward`, what both halves need is computed once."),
         PassInfo::from_fn("split-backward", "Cut backward chunks into input and weight gradients", |cx| {
             apply(cx, |k| matches!(k, Kind::SplitBackward { .. }), Shape::Chain)
         })
@@ -113,16 +118,25 @@ pub fn primitives(
 ) -> PassResult {
     let mut placements = Vec::new();
     let mut rows = Vec::new();
+    let recomputed: Vec<_> = directives.iter().filter_map(recompute_of).collect();
+    // One body for all microbatches is made before they are; where they differ, after.
+    let by_microbatch = recomputed.iter().any(|r| r.filter.clauses.iter().any(|c| c.tag == "MB"));
+    if by_microbatch {
+        microbatches(module, graph, &directives, shape, reporter)?;
+    }
+    if !recomputed.is_empty() {
+        recompute::run(module, graph, &recomputed, reporter)?;
+    }
     for directive in &directives {
         if let Kind::SplitBackward { filter } = &directive.kind {
             split_backward::run(module, graph, filter, directive.loc, reporter)?;
         }
     }
+    if !by_microbatch {
+        microbatches(module, graph, &directives, shape, reporter)?;
+    }
     for Directive { loc, kind, .. } in &directives {
         match kind {
-            Kind::Split { tag, parts } => {
-                split::run(module, graph, tag, i64::from(*parts), shape, *loc, reporter)?
-            }
             Kind::Place { filter, homes } => placements.push(place::Placement {
                 filter: filter.clone(),
                 homes: homes.clone(),
@@ -145,6 +159,27 @@ pub fn primitives(
     order::run(module, graph, &rows, shape, reporter)?;
     for directive in directives {
         module.erase(directive.op);
+    }
+    Ok(())
+}
+
+fn recompute_of(directive: &Directive) -> Option<recompute::Recompute> {
+    let Kind::Recompute { filter, what, again } = &directive.kind else { return None };
+    let (filter, what) = (filter.clone(), what.clone());
+    Some(recompute::Recompute { filter, what, again: *again, loc: directive.loc })
+}
+
+fn microbatches(
+    module: &mut Module,
+    graph: Op,
+    directives: &[Directive],
+    shape: Shape,
+    reporter: &mut Reporter<'_>,
+) -> PassResult {
+    for Directive { loc, kind, .. } in directives {
+        if let Kind::Split { tag, parts } = kind {
+            split::run(module, graph, tag, i64::from(*parts), shape, *loc, reporter)?;
+        }
     }
     Ok(())
 }

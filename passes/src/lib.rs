@@ -25,6 +25,7 @@ pub mod nodes;
 pub mod order;
 mod outline;
 pub mod place;
+pub mod recompute;
 pub mod refine_mesh;
 pub mod replicate;
 pub mod shard;

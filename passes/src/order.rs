@@ -2,7 +2,7 @@
 //!
 //! An action `2B3` stands for every node of stage 2, microbatch 3 and that kind; a stage of several segments has several, in
 //! the order in which they run. `B` of a stage whose backward is split stands for its `BI` and then its `BW`. A half that a
-//! stage does not have (no weights, say) is nothing. Running sums of gradients follow the order, so that each contribution
+//! stage does not have (no weights, say) is nothing, and so is the backward of a stage before all that is trained. Running sums of gradients follow the order, so that each contribution
 //! is added when it is made.
 
 use piper_dialects::dag::{Compute, Dist, Home};
@@ -127,18 +127,14 @@ fn nodes_of(
     if nodes.is_empty() && required {
         let stage = action.stage.to_string();
         let is_frozen = !by_action.keys().any(|(known, _, kind)| *known == stage && *kind != "F");
-        let (error, hint) = if is_frozen && action.kind != Kind::F {
-            let error = format!(
-                "the order has {action}, but stage {stage} has no backward: nothing in it is trained"
-            );
-            (error, "the loss depends on no parameter of the stage; join it with another stage")
-        } else {
-            let error = format!(
-                "the order has {action}, but stage {stage} has no such node for microbatch {}",
-                action.mb
-            );
-            (error, "a schedule with I and W needs 'split_backward' before it")
-        };
+        if is_frozen && action.kind != Kind::F {
+            return nodes;
+        }
+        let error = format!(
+            "the order has {action}, but stage {stage} has no such node for microbatch {}",
+            action.mb
+        );
+        let hint = "a schedule with I and W needs 'split_backward' before it";
         // What is wrong with one microbatch is wrong with all.
         let is_new =
             !reporter.diagnostics().iter().any(|known| known.hint.as_deref() == Some(hint));

@@ -1,9 +1,12 @@
-//! Making a function of operations.
+//! Making functions of operations, and nodes that call them.
 
+use piper_dialects::dag::{AxisSizes, Compute, Dist};
 use piper_dialects::func;
 use piper_dialects::nn::Along;
-use piper_ir::{Builder, Module, Op, OpState, Value};
-use rustc_hash::FxHashMap;
+use piper_ir::{Attr, Builder, Module, Name, Op, OpState, Type, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::nodes::compute_nodes;
 
 /// What a function is made of.
 pub(crate) struct Body<'a> {
@@ -66,11 +69,62 @@ impl Body<'_> {
 }
 
 /// Adds an argument that has the type and the name of a value.
-fn argument(module: &mut Module, block: piper_ir::Block, value: Value) -> Value {
+pub(crate) fn argument(module: &mut Module, block: piper_ir::Block, value: Value) -> Value {
     let ty = module.ty(value);
     let arg = module.add_arg(block, ty);
     if let Some(hint) = module.value_name(value) {
         module.set_value_name(arg, hint);
     }
     arg
+}
+
+/// Erases those of the bodies that no node calls any more.
+pub(crate) fn erase_uncalled(
+    module: &mut Module,
+    graph: Op,
+    bodies: impl IntoIterator<Item = Attr>,
+) {
+    let ctx = module.ctx_arc();
+    let mut called: FxHashSet<Attr> =
+        compute_nodes(module, graph).into_iter().map(|op| Compute(op).callee(module)).collect();
+    for body in bodies {
+        // Erased once, however often it is named.
+        if called.insert(body)
+            && let Some(func) =
+                body.as_symbol(&ctx).and_then(|name| module.lookup_nearest(graph, name.text(&ctx)))
+        {
+            module.erase(func);
+        }
+    }
+}
+
+/// Types of values of a node's body as further results of the node: like its other values, with the batch divided as in the
+/// body.
+pub(crate) fn residual_types(module: &Module, node: Op, values: &[(Type, Along)]) -> Vec<Type> {
+    let ctx = module.ctx();
+    let like =
+        module.operands(node).map(|v| Dist::of(ctx, module.ty(v)).expect("a value of the graph"));
+    // The home and the axes of the batch are those of any value of the node that varies with the batch.
+    let batch = like.clone().find(|d| d.dims.iter().any(|axes| !axes.is_empty()));
+    let any = like.clone().next().expect("a node has operands");
+    let axes: Vec<Name> = batch
+        .as_ref()
+        .and_then(|d| d.dims.iter().find(|a| !a.is_empty()).cloned())
+        .unwrap_or_default();
+    let sizes =
+        AxisSizes::of_graph(module, module.parent_op(node).expect("a node stands in a graph"));
+    let parts: i64 = axes.iter().filter_map(|a| sizes.get(*a)).product();
+    let ty = |(ty, along): &(Type, Along)| {
+        let (shape, element) = ty.as_tensor(ctx).expect("chunks pass tensors");
+        let mut shape = shape.to_vec();
+        let mut dist = Dist::everywhere(ctx, *ty, any.mesh);
+        dist.home = batch.as_ref().unwrap_or(&any).home.clone();
+        if let Along::Dim(dim) = along {
+            shape[*dim] *= parts;
+            dist.dims[*dim] = axes.clone();
+        }
+        dist.tensor = ctx.tensor(&shape, element);
+        dist.ty(ctx)
+    };
+    values.iter().map(ty).collect()
 }

@@ -3,8 +3,11 @@
 //! The cut is along the operations' `pass`, which `autodiff` decided: cotangents of activations are BI, of parameters BW. What
 //! BW needs of BI's values becomes a result of BI: an explicit, counted residual. A backward chunk with only one kind of
 //! operation keeps its body and changes its kind.
+//!
+//! Forward operations that `recompute` has put into a backward stand in `BI` if it needs them, else in `BW`; what both need is
+//! a residual like any other, or, if the body says so ([`WEIGHTS`]), computed in `BW` once more.
 
-use piper_dialects::dag::{AxisSizes, Compute, Dist};
+use piper_dialects::dag::Compute;
 use piper_dialects::func;
 use piper_ir::pass::PassFailed;
 use piper_ir::{Attr, Builder, Module, Op, Reporter, Value};
@@ -12,7 +15,10 @@ use piper_schedule::text::filter::Filter;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::nodes::{compute_nodes, node_tag, node_tags_match};
-use crate::outline::Body;
+use crate::outline::{Body, erase_uncalled, residual_types};
+
+/// On a body: `"again"` if its weight gradients compute forward values of their own.
+pub(crate) const WEIGHTS: &str = "recompute_weights";
 
 /// Splits the backward nodes that `filter` selects. Returns how many.
 ///
@@ -57,20 +63,6 @@ pub fn run(
     Ok(selected.len() as u64)
 }
 
-/// Erases those of the bodies that no node calls any more.
-fn erase_uncalled(module: &mut Module, graph: Op, bodies: impl Iterator<Item = Attr>) {
-    let ctx = module.ctx_arc();
-    let called: FxHashSet<Attr> =
-        compute_nodes(module, graph).into_iter().map(|op| Compute(op).callee(module)).collect();
-    for body in bodies.filter(|body| !called.contains(body)) {
-        if let Some(func) =
-            body.as_symbol(&ctx).and_then(|name| module.lookup_nearest(graph, name.text(&ctx)))
-        {
-            module.erase(func);
-        }
-    }
-}
-
 /// How a body is cut.
 #[derive(Clone)]
 enum Halves {
@@ -98,13 +90,31 @@ fn cut(module: &mut Module, body: Op) -> Halves {
     let ctx = module.ctx_arc();
     let block = module.only_block(body).expect("a chunk has a body");
     let end = func::Func(body).terminator(module).expect("a body ends with a return");
-    let is_weight = |module: &Module, op: Op| {
-        module.attr_by(op, "pass").and_then(|a| a.as_str(&ctx)) == Some("BW")
-    };
+    let pass = |module: &Module, op: Op| module.attr_by(op, "pass").and_then(|a| a.as_str(&ctx));
     let ops: Vec<Op> = module.ops(block).filter(|op| *op != end.0).collect();
-    let weight: FxHashSet<Op> = ops.iter().copied().filter(|op| is_weight(module, *op)).collect();
-    if weight.is_empty() || weight.len() == ops.len() {
+    let of_pass = |module: &Module, wanted: &[&str]| -> FxHashSet<Op> {
+        let is_wanted = |op: &Op| wanted.contains(&pass(module, *op).unwrap_or("BI"));
+        ops.iter().copied().filter(is_wanted).collect()
+    };
+    let (mut weight, forward) = (of_pass(module, &["BW"]), of_pass(module, &["F"]));
+    if weight.is_empty() || weight.len() + forward.len() == ops.len() {
         return Halves::Whole(if weight.is_empty() { "BI" } else { "BW" });
+    }
+    let mut input: FxHashSet<Op> =
+        ops.iter().copied().filter(|op| !weight.contains(op) && !forward.contains(op)).collect();
+    // Recomputed operations stand where they are needed first; see the head of this file.
+    let again = module.attr_by(body, WEIGHTS).is_some();
+    for &op in ops.iter().rev().filter(|op| forward.contains(op)) {
+        let is_read_by = |half: &FxHashSet<Op>| {
+            module.results(op).any(|v| module.uses(v).any(|used| half.contains(&used.op)))
+        };
+        let (by_input, by_weight) = (is_read_by(&input), is_read_by(&weight));
+        if by_input {
+            input.insert(op);
+        }
+        if by_weight && (again || !by_input) {
+            weight.insert(op);
+        }
     }
     let arguments: Vec<Value> = module.args(block).to_vec();
     let returned: Vec<Value> = module.operands(end.0).collect();
@@ -124,7 +134,7 @@ fn cut(module: &mut Module, body: Op) -> Halves {
     let name = module.symbol_name(body).unwrap_or("b").to_owned();
     let (weight_results, input_results): (Vec<usize>, Vec<usize>) =
         (0..returned.len()).partition(|&i| of_weight(module, returned[i]));
-    let input_ops: Vec<Op> = ops.iter().copied().filter(|op| !weight.contains(op)).collect();
+    let input_ops: Vec<Op> = ops.iter().copied().filter(|op| input.contains(op)).collect();
     let weight_ops: Vec<Op> = ops.iter().copied().filter(|op| weight.contains(op)).collect();
     let used = |module: &Module, ops: &[Op]| -> Vec<usize> {
         let read: FxHashSet<Value> = ops.iter().flat_map(|op| module.operands(*op)).collect();
@@ -186,7 +196,7 @@ fn replace(module: &mut Module, op: Op, halves: &Halves) {
                 inputs.extend(half.residuals.iter().map(|&i| residual_values[i]));
                 let mut types: Vec<_> =
                     half.results.iter().map(|&i| module.ty(results[i])).collect();
-                types.extend(residual_types(module, op, half, types.len()));
+                types.extend(extra_types(module, op, half, types.len()));
                 let tags = Compute(op).tags(module);
                 let mut b = Builder::before(module, op);
                 let state = b
@@ -212,8 +222,8 @@ fn replace(module: &mut Module, op: Op, halves: &Halves) {
     }
 }
 
-/// Types of the residuals that the input half gives: like the node's other values, with the batch divided as in the body.
-fn residual_types(module: &Module, op: Op, half: &Half, first: usize) -> Vec<piper_ir::Type> {
+/// Types of the residuals that the input half gives, after its `first` results.
+fn extra_types(module: &Module, op: Op, half: &Half, first: usize) -> Vec<piper_ir::Type> {
     let ctx = module.ctx();
     if half.extra_results == 0 {
         return Vec::new();
@@ -224,32 +234,6 @@ fn residual_types(module: &Module, op: Op, half: &Half, first: usize) -> Vec<pip
     let mut quiet = Reporter::new(ctx);
     let along = crate::batching::results_along(module, body, &mut quiet).unwrap_or_default();
     let (_, results) = func::Func(body).signature(module);
-    let like =
-        module.operands(op).map(|v| Dist::of(ctx, module.ty(v)).expect("a value of the graph"));
-    // The home and the axes of the batch are those of any value of the node that varies with the batch.
-    let batch = like.clone().find(|d| d.dims.iter().any(|axes| !axes.is_empty()));
-    let any = like.clone().next().expect("a backward node has operands");
-    let axes: Vec<piper_ir::Name> = batch
-        .as_ref()
-        .and_then(|d| d.dims.iter().find(|a| !a.is_empty()).cloned())
-        .unwrap_or_default();
-    let sizes =
-        AxisSizes::of_graph(module, module.parent_op(op).expect("a node stands in a graph"));
-    let parts: i64 = axes.iter().filter_map(|a| sizes.get(*a)).product();
-    results[first..]
-        .iter()
-        .zip(&along[first..])
-        .map(|(&ty, along)| {
-            let (shape, element) = ty.as_tensor(ctx).expect("chunks pass tensors");
-            let mut shape = shape.to_vec();
-            let mut dist = Dist::everywhere(ctx, ty, any.mesh);
-            dist.home = batch.as_ref().unwrap_or(&any).home.clone();
-            if let piper_dialects::nn::Along::Dim(dim) = along {
-                shape[*dim] *= parts;
-                dist.dims[*dim] = axes.clone();
-            }
-            dist.tensor = ctx.tensor(&shape, element);
-            dist.ty(ctx)
-        })
-        .collect()
+    let extra: Vec<_> = results.iter().copied().zip(along).skip(first).collect();
+    residual_types(module, op, &extra)
 }

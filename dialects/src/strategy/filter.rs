@@ -1,7 +1,7 @@
-//! Tag filters as attributes: `{PP = 1, MB = *, PASS = F, LAYER = 0|2, EP = -}`.
+//! Tag filters as attributes: `{PP = 1, MB = 0:4, PASS = F, LAYER = 0|2, EP = -}`.
 //!
-//! A dictionary: an integer or a string is the wanted value, an array gives alternatives, `"*"` is any value and `"-"` no
-//! value. What a filter means is the schedule crate's [`Filter`].
+//! A dictionary: an integer or a string is the wanted value, an array gives alternatives, `"*"` is any value, `"-"` no
+//! value and `"0:4"` the numbers 0 to 3. What a filter means is the schedule crate's [`Filter`].
 
 use piper_ir::text::Failed;
 use piper_ir::{Attr, AttrData, Context, Op, ParseResult, Parser, Printer, TokenKind};
@@ -24,7 +24,10 @@ pub fn filter_of(ctx: &Context, attr: Attr) -> Option<Filter> {
                 let pattern = match value.as_str(ctx) {
                     Some("*") => Pattern::Any,
                     Some("-") => Pattern::Untagged,
-                    _ => Pattern::Is(tag_text(ctx, *value)?),
+                    text => match text.and_then(Pattern::range) {
+                        Some(range) => range,
+                        None => Pattern::Is(tag_text(ctx, *value)?),
+                    },
                 };
                 Some((pattern, Span::default()))
             })
@@ -77,6 +80,7 @@ pub(super) fn parse(p: &mut Parser<'_>) -> ParseResult<Attr> {
     Ok(ctx.dict_attr(entries))
 }
 
+/// A value, `*`, `-`, or a range of numbers.
 fn value(p: &mut Parser<'_>) -> ParseResult<Attr> {
     let ctx = p.ctx();
     match p.token().kind {
@@ -92,7 +96,20 @@ fn value(p: &mut Parser<'_>) -> ParseResult<Attr> {
                 Ok(ctx.str_attr("-"))
             }
         }
-        TokenKind::Integer => Ok(ctx.int_attr(p.parse_integer()?)),
+        TokenKind::Integer => {
+            let start = p.token().start;
+            let first = p.parse_integer()?;
+            if !p.eat(TokenKind::Colon) {
+                return Ok(ctx.int_attr(first));
+            }
+            let end = p.parse_integer()?;
+            if end <= first {
+                p.report_at(start, format!("the range {first}:{end} is empty"))
+                    .hint("the end is excluded: 0:4 is 0, 1, 2 and 3");
+                return Err(Failed);
+            }
+            Ok(ctx.str_attr(&format!("{first}:{end}")))
+        }
         TokenKind::String => Ok(ctx.str_attr(&p.parse_string()?)),
         TokenKind::BareId => Ok(ctx.str_attr(p.parse_keyword("a value")?)),
         _ => Err(p.expected("a value, '*' or '-'")),
@@ -110,7 +127,11 @@ pub(super) fn print(p: &mut Printer<'_>, attr: Attr) {
         for (i, value) in alternatives.iter().enumerate() {
             p.text(if i == 0 { "" } else { "|" });
             match value.data(ctx) {
-                AttrData::Str(text) if matches!(&**text, "*" | "-") => p.text(text),
+                AttrData::Str(text)
+                    if matches!(&**text, "*" | "-") || Pattern::range(text).is_some() =>
+                {
+                    p.text(text)
+                }
                 AttrData::Str(text) => p.word(text),
                 _ => p.attr(*value),
             }

@@ -3,8 +3,8 @@
 //! Everything is stored as attributes, so the generic form says all of it; the custom forms read like sentences. Passes do
 //! not look at attributes: [`PlanSpec::read`] gives a verified plan as plain values, each directive with its operation for
 //! locations. Directives are either *primitives* ([`place`](PlaceOp), [`split`](SplitOp), [`replicate`](ReplicateOp),
-//! [`shard`](ShardOp), [`order`](OrderOp), [`split_backward`](SplitBackwardOp), [`update`](UpdateOp)) or *named* ones, which expand into
-//! primitives.
+//! [`shard`](ShardOp), [`order`](OrderOp), [`split_backward`](SplitBackwardOp), [`recompute`](RecomputeOp),
+//! [`update`](UpdateOp)) or *named* ones, which expand into primitives.
 
 mod filter;
 mod homes;
@@ -14,8 +14,10 @@ mod ops;
 mod optimizer;
 mod order;
 mod plan;
+mod recompute;
 mod shard;
 mod sub_axis;
+mod table;
 mod tags;
 #[cfg(test)]
 mod tests;
@@ -26,11 +28,13 @@ pub use homes::{homes_attrs, range_attr};
 pub use mesh::{Axis, Mesh, Slice, SliceFault};
 pub use ops::{
     AnnotateOp, DualPipeOp, GroupOp, MeshOp, OptimizerOp, OrderOp, PipelineOp, PlaceOp, PlanOp,
-    ReplicateOp, ShardOp, SplitBackwardOp, SplitOp, UpdateOp, YieldOp, ZeroOp,
+    RecomputeOp, ReplicateOp, ShardOp, SplitBackwardOp, SplitOp, TableOp, UpdateOp, YieldOp,
+    ZeroOp,
 };
 pub use optimizer::{Algorithm, LearningRate, OptimizerSpec, copy_optimizer};
 pub use order::row_of;
 pub use plan::{Directive, Home, Kind, PlanSpec, bucket_bytes, plans};
+pub use recompute::Recomputed;
 pub use shard::sharded_dim;
 pub use sub_axis::SubAxis;
 pub use tags::{TAGS, merge, tag_text, tags_attr, tags_of};

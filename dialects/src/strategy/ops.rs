@@ -2,7 +2,9 @@
 
 use piper_ir::{AttrConstraint as A, TypeConstraint as T, dialect_ops};
 
-use super::{filter, homes, mesh_syntax as mesh, optimizer, order, shard, verify};
+use super::{
+    filter, homes, mesh_syntax as mesh, optimizer, order, recompute, shard, table, verify,
+};
 
 const SLICE: A = A::Pred("a mesh slice such as {pp = 0}", |ctx, attr| {
     super::Slice::from_attr(ctx, attr).is_some()
@@ -107,24 +109,26 @@ dialect_ops! {
     ///
     /// Stage numbers are the values of the tag, 0 to n-1 in data-flow order. Expands to `split`, `place` for each stage,
     /// `split_backward` where the schedule separates input and weight gradients, and `order` for each rank. `group` and
-    /// `overlap` are options of interleaved1f1b.
+    /// `overlap` are options of interleaved1f1b. `count` says how many stages the schedule has where some are empty: numbers below
+    /// it that no operation has are skipped, and values go straight to where they are used.
     ///
     /// ```mlir
+    /// strategy.pipeline over "pp" stages = "PP" count = 8 schedule = "interleaved1f1b" microbatches = 8
     /// strategy.pipeline over "pp" stages = "PP" schedule = "interleaved1f1b" microbatches = 8 group = 4 overlap
     /// ```
     PipelineOp = "strategy.pipeline" {
         attrs: {
             axis: one(A::Str), stages: one(A::Str), schedule: one(A::Str), microbatches: one(A::Int),
-            group: optional(A::Int), overlap: optional(A::Unit),
+            group: optional(A::Int), overlap: optional(A::Unit), count: optional(A::Int),
         },
-        format: "`over` $axis `stages` `=` $stages `schedule` `=` $schedule `microbatches` `=` $microbatches (`group` `=` $group^)? (`overlap` $overlap^)? attr-dict",
+        format: "`over` $axis `stages` `=` $stages (`count` `=` $count^)? `schedule` `=` $schedule `microbatches` `=` $microbatches (`group` `=` $group^)? (`overlap` $overlap^)? attr-dict",
         verify: verify::pipeline,
     }
 
     /// Runs the stages of a tag by DualPipe: microbatches enter the pipeline from both ends.
     ///
     /// Every stage lives on two ranks. `variant = "v"` is DualPipeV: two stages a rank, the model goes down the ranks and
-    /// comes back, and parameters are held once.
+    /// comes back, and parameters are held once. `count` is as for `pipeline`.
     ///
     /// ```mlir
     /// strategy.dualpipe over "pp" stages = "PP" microbatches = 8 variant = "v"
@@ -135,9 +139,24 @@ dialect_ops! {
             variant: optional(A::Pred("\"v\" or \"bidirectional\"", |ctx, attr| {
                 matches!(attr.as_str(ctx), Some("v" | "bidirectional"))
             })),
+            count: optional(A::Int),
         },
-        format: "`over` $axis `stages` `=` $stages `microbatches` `=` $microbatches (`variant` `=` $variant^)? attr-dict",
+        format: "`over` $axis `stages` `=` $stages (`count` `=` $count^)? `microbatches` `=` $microbatches (`variant` `=` $variant^)? attr-dict",
         verify: verify::dualpipe,
+    }
+
+    /// Runs the stages of a tag by a schedule that is written out: a row for each coordinate of the axis.
+    ///
+    /// A row is in the order language, as in `order`, or a line of torch's pipeline-schedule CSV. Microbatches are those that the rows
+    /// name; a stage lives where its actions stand. Expands as `pipeline` does.
+    ///
+    /// ```mlir
+    /// strategy.table over "pp" stages = "PP" rows = ["0F0 0F1 0B0 0B1", "1F0,1B0,1F1,1B1", "2F0 (2B0 | 2F1) 2B1", "3F0 3I0 3F1 3I1 3W0 3W1"]
+    /// ```
+    TableOp = "strategy.table" {
+        attrs: { axis: one(A::Str), stages: one(A::Str), rows: one(A::Array) },
+        syntax: (table::parse, table::print),
+        verify: verify::table_op,
     }
 
     /// Data parallelism with sharded optimizer state along a mesh axis.
@@ -248,7 +267,8 @@ dialect_ops! {
     /// What one rank runs, in order.
     ///
     /// The row is written in the order language: `0F1` is the forward of stage 0 for microbatch 1, `B` the backward, `I` and
-    /// `W` its halves, and `(0F2 | 0B0)` may overlap. Stages are values of the tag. One order for each rank.
+    /// `W` its halves, and `(0F2 | 0B0)` may overlap. Stages are values of the tag. One order for each rank. A row with commas is a
+    /// line of torch's pipeline-schedule CSV: `0F0,0F1,,(0F2;0B0)OVERLAP_F_B`.
     ///
     /// ```mlir
     /// strategy.order stages = "PP" on {pp = 0} "0F0 (0F1 | 0B0) 0I1 0W1"
@@ -268,5 +288,32 @@ dialect_ops! {
         attrs: { filter: one(FILTER) },
         syntax: (filter::parse_op, filter::print_op),
         verify: verify::split_backward,
+    }
+
+    /// Computes forward values again in the backward instead of keeping them.
+    ///
+    /// What a filter selects is whole segments: the backward of each takes the segment's inputs and runs the forward it needs
+    /// again, so that between forward and backward only these inputs are alive. `only = ["nn.gelu", ...]` recomputes
+    /// what operations of these names make and keeps the rest. Directives apply in text order, a later one to a segment
+    /// instead of an earlier one; `none` recomputes nothing.
+    ///
+    /// Where the backward is split, `BI` recomputes what it needs, what only `BW` needs is recomputed there, and what both
+    /// need is kept between them; with `weights = "again"` nothing recomputed is kept and `BW` computes it once more.
+    ///
+    /// ```mlir
+    /// strategy.recompute {PP = *}
+    /// strategy.recompute {PP = 0|1, MB = 0:4} only = ["nn.rms_norm", "nn.gelu"]
+    /// strategy.recompute {PP = 2} weights = "again"
+    /// strategy.recompute {PP = 3} none
+    /// ```
+    RecomputeOp = "strategy.recompute" {
+        attrs: {
+            filter: one(FILTER), none: optional(A::Unit), only: optional(A::Array),
+            weights: optional(A::Pred("\"keep\" or \"again\"", |ctx, attr| {
+                matches!(attr.as_str(ctx), Some("keep" | "again"))
+            })),
+        },
+        syntax: (recompute::parse, recompute::print),
+        verify: verify::recompute,
     }
 }

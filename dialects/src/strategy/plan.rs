@@ -10,7 +10,7 @@ use super::homes::range_of;
 use super::ops::*;
 use super::order::row_of;
 use super::shard::patterns_of;
-use super::{Mesh, OptimizerSpec, Slice, filter_of};
+use super::{Mesh, OptimizerSpec, Recomputed, Slice, filter_of, recompute, table};
 use crate::dag::Graph;
 
 /// Bytes of a communication bucket where none is written.
@@ -61,7 +61,7 @@ pub struct Home {
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub enum Kind {
-    /// Named: a pipeline along `axis` over the values of tag `stages`.
+    /// Named: a pipeline along `axis` over the values of tag `stages`; `count` of them, if some are empty.
     Pipeline {
         axis: String,
         stages: String,
@@ -69,9 +69,12 @@ pub enum Kind {
         microbatches: u32,
         group: Option<u32>,
         overlap: bool,
+        count: Option<u32>,
     },
     /// Named: DualPipe; `vee` is DualPipeV.
-    DualPipe { axis: String, stages: String, microbatches: u32, vee: bool },
+    DualPipe { axis: String, stages: String, microbatches: u32, vee: bool, count: Option<u32> },
+    /// Named: the schedule whose rows are given, one for each coordinate of `axis`.
+    Table { axis: String, stages: String, rows: Vec<Vec<Slot>>, microbatches: u32 },
     /// Named: ZeRO.
     Zero { axis: String, stage: u32, bucket_bytes: u64 },
     /// Named: train with this optimizer.
@@ -88,6 +91,8 @@ pub enum Kind {
     Order { stages: String, slice: Slice, row: Vec<Slot> },
     /// Primitive: backward in two halves.
     SplitBackward { filter: Filter },
+    /// Primitive: forward values that the backward computes again; `again` if weight gradients do so themselves.
+    Recompute { filter: Filter, what: Recomputed, again: bool },
     /// Primitive: update all parameters.
     Update(OptimizerSpec),
 }
@@ -98,9 +103,21 @@ impl Kind {
         match self {
             Kind::Pipeline { axis, .. }
             | Kind::DualPipe { axis, .. }
+            | Kind::Table { axis, .. }
             | Kind::Zero { axis, .. }
             | Kind::Replicate { axis, .. }
             | Kind::Shard { axis, .. } => Some(axis),
+            _ => None,
+        }
+    }
+
+    /// Into how many microbatches the directive divides the batch, if it does.
+    pub fn microbatches(&self) -> Option<u32> {
+        match self {
+            Kind::Pipeline { microbatches, .. }
+            | Kind::DualPipe { microbatches, .. }
+            | Kind::Table { microbatches, .. } => Some(*microbatches),
+            Kind::Split { parts, .. } => Some(*parts),
             _ => None,
         }
     }
@@ -109,7 +126,11 @@ impl Kind {
     pub fn is_named(&self) -> bool {
         matches!(
             self,
-            Kind::Pipeline { .. } | Kind::DualPipe { .. } | Kind::Zero { .. } | Kind::Optimizer(_)
+            Kind::Pipeline { .. }
+                | Kind::DualPipe { .. }
+                | Kind::Table { .. }
+                | Kind::Zero { .. }
+                | Kind::Optimizer(_)
         )
     }
 }
@@ -233,13 +254,20 @@ impl Kind {
                 microbatches: number("microbatches")?,
                 group: number("group"),
                 overlap: PipelineOp(op).overlap(module).is_some(),
+                count: number("count"),
             },
             DualPipeOp::NAME => Kind::DualPipe {
                 axis: text("axis")?,
                 stages: text("stages")?,
                 microbatches: number("microbatches")?,
                 vee: text("variant").as_deref() == Some("v"),
+                count: number("count"),
             },
+            TableOp::NAME => {
+                let rows = table::rows_of(ctx, TableOp(op).rows(module))?;
+                let microbatches = table::microbatches(&rows);
+                Kind::Table { axis: text("axis")?, stages: text("stages")?, rows, microbatches }
+            }
             ZeroOp::NAME => {
                 Kind::Zero { axis: text("axis")?, stage: number("stage")?, bucket_bytes: bucket()? }
             }
@@ -281,6 +309,11 @@ impl Kind {
             },
             SplitBackwardOp::NAME => {
                 Kind::SplitBackward { filter: filter_of(ctx, SplitBackwardOp(op).filter(module))? }
+            }
+            RecomputeOp::NAME => {
+                let (what, again) = recompute::read(module, RecomputeOp(op))?;
+                let filter = filter_of(ctx, RecomputeOp(op).filter(module))?;
+                Kind::Recompute { filter, what, again }
             }
             _ => return None,
         })

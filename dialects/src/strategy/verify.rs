@@ -8,7 +8,7 @@ use super::homes::range_of;
 use super::ops::*;
 use super::optimizer::{LR_SCHEDULES, OPTIONS, learning_rate};
 use super::plan::{mesh_named, mesh_of, subject};
-use super::{LearningRate, Mesh, Slice, SliceFault, SubAxis, bucket_bytes, order, tag_text};
+use super::{LearningRate, Mesh, Slice, SliceFault, SubAxis, bucket_bytes, order, table, tag_text};
 
 /// Most microbatches, numbered from 0 in the orders, whose language ends at 9999.
 const MOST_MICROBATCHES: i64 = 10_000;
@@ -254,6 +254,7 @@ pub(super) fn plan(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
 const DIRECTIVES: &[&str] = &[
     PipelineOp::NAME,
     DualPipeOp::NAME,
+    TableOp::NAME,
     ZeroOp::NAME,
     ReplicateOp::NAME,
     ShardOp::NAME,
@@ -263,6 +264,7 @@ const DIRECTIVES: &[&str] = &[
     SplitOp::NAME,
     OrderOp::NAME,
     SplitBackwardOp::NAME,
+    RecomputeOp::NAME,
 ];
 
 /// The mesh of the plan a directive stands in. A directive elsewhere is an error.
@@ -323,8 +325,10 @@ pub(super) fn pipeline(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
     let view = PipelineOp(op);
     axis(module, op, view.axis(module), reporter);
     count(module, op, "microbatches", view.microbatches(module), 1, reporter);
-    if let Some(group) = view.group(module) {
-        count(module, op, "group", group, 1, reporter);
+    for (what, value) in [("group", view.group(module)), ("count", view.count(module))] {
+        if let Some(value) = value {
+            count(module, op, what, value, 1, reporter);
+        }
     }
     let name = view.schedule(module).as_str(ctx).unwrap_or_default();
     if let Err(rejected) = Schedule::named(name) {
@@ -337,6 +341,41 @@ pub(super) fn dualpipe(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
     let view = DualPipeOp(op);
     axis(module, op, view.axis(module), reporter);
     count(module, op, "microbatches", view.microbatches(module), 1, reporter);
+    if let Some(value) = view.count(module) {
+        count(module, op, "count", value, 1, reporter);
+    }
+}
+
+pub(super) fn table_op(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
+    let (ctx, loc) = (module.ctx(), module.op_loc(op));
+    let view = TableOp(op);
+    axis(module, op, view.axis(module), reporter);
+    let Some(mesh) = plan_mesh(module, op, &mut Reporter::new(ctx)) else { return };
+    let rows = view.rows(module).as_array(ctx).unwrap_or_default();
+    for (rank, row) in rows.iter().enumerate() {
+        // The parser has said it of the custom form.
+        let wrong = match row.as_str(ctx).map(order::row_of) {
+            None => "is no text".to_owned(),
+            Some(Err(error)) => format!("column {}: {}", error.column, error.message),
+            Some(Ok(_)) => continue,
+        };
+        reporter.error(loc, format!("in row {rank}: {wrong}"));
+    }
+    let name = view.axis(module).as_str(ctx).unwrap_or_default();
+    if let Some(size) = mesh.size(name)
+        && rows.len() != size as usize
+    {
+        reporter
+            .error(
+                loc,
+                format!("axis \"{name}\" has {size} ranks, but there are {} rows", rows.len()),
+            )
+            .hint("a rank that runs nothing is an empty row: \"\"");
+    } else if table::rows_of(ctx, view.rows(module))
+        .is_some_and(|rows| table::microbatches(&rows) == 0)
+    {
+        reporter.error(loc, "the rows have no action");
+    }
 }
 
 fn bucket(module: &Module, op: Op, attr: Option<Attr>, reporter: &mut Reporter<'_>) {
@@ -399,6 +438,12 @@ pub(super) fn split(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
 
 pub(super) fn split_backward(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
     plan_mesh(module, op, reporter);
+}
+
+pub(super) fn recompute(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
+    if plan_mesh(module, op, reporter).is_some() {
+        super::recompute::verify(module, op, reporter);
+    }
 }
 
 pub(super) fn place(module: &Module, op: Op, reporter: &mut Reporter<'_>) {

@@ -43,13 +43,7 @@ fn only_one(plan: &PlanSpec, rule: &str, is_one: fn(&Kind) -> bool, reporter: &m
 
 /// Microbatches of the plan, with the directive that says so; 1 where nothing splits.
 pub(super) fn microbatches(module: &Module, plan: &PlanSpec) -> (u32, Option<Loc>) {
-    let split = plan.directives.iter().find_map(|d| match d.kind {
-        Kind::Split { parts, .. } => Some((parts, Some(d.loc))),
-        Kind::Pipeline { microbatches, .. } | Kind::DualPipe { microbatches, .. } => {
-            Some((microbatches, Some(d.loc)))
-        }
-        _ => None,
-    });
+    let split = plan.directives.iter().find_map(|d| Some((d.kind.microbatches()?, Some(d.loc))));
     // A graph that is already split says itself how often.
     let done = || {
         let count = module.attr_by(plan.function, "microbatches")?.as_int(module.ctx())?;

@@ -20,7 +20,8 @@ pub(super) fn check(module: &Module, plan: &PlanSpec, reporter: &mut Reporter<'_
         match &directive.kind {
             Kind::Place { filter, .. }
             | Kind::SplitBackward { filter }
-            | Kind::Shard { filter, .. } => {
+            | Kind::Shard { filter, .. }
+            | Kind::Recompute { filter, .. } => {
                 selects_something(&ops, filter, directive.loc, reporter);
             }
             Kind::Order { stages, .. } if ops.iter().all(|op| op.tag(stages).is_none()) => {

@@ -1,9 +1,9 @@
 //! `expand-directives`: named directives become the primitives they stand for, in the file, for all to read.
 //!
-//! Input: `strategy.plan`s. Output: the same plans with `pipeline`, `dualpipe`, `zero` and `optimizer` replaced by `split`,
+//! Input: `strategy.plan`s. Output: the same plans with `pipeline`, `dualpipe`, `table`, `zero` and `optimizer` replaced by `split`,
 //! `place`, `split_backward`, `order`, `replicate` and `update`, in place and with the directive's location; then the plan is
 //! [checked](check) as a whole. Running it again changes nothing. The passes named after a directive expand theirs by the
-//! functions [`pipeline`], [`dualpipe`], [`zero`] and [`optimizer`] here.
+//! functions [`pipeline`], [`dualpipe`], [`table`], [`zero`] and [`optimizer`] here.
 //!
 //! ```mlir
 //! // before: a mesh with "pp" = 2, two stages
@@ -23,6 +23,7 @@ mod flow;
 mod orders;
 mod pipeline;
 mod stages;
+mod table;
 #[cfg(test)]
 mod tests;
 
@@ -35,6 +36,7 @@ use piper_ir::{Attr, Builder, Module, Op, Reporter};
 pub use check::check;
 pub use pipeline::{dualpipe, pipeline};
 pub use stages::{Stages, TaggedOp, tagged_operations};
+pub use table::table;
 
 /// The tag that numbers the microbatches.
 pub const MICROBATCH_TAG: &str = "MB";
@@ -51,7 +53,7 @@ pub fn passes() -> Vec<PassInfo> {
         },
     );
     vec![info.describe(
-        "pipeline and dualpipe become split, place, split_backward and order; zero becomes replicate; optimizer becomes update. \
+        "pipeline, dualpipe and table become split, place, split_backward and order; zero becomes replicate; optimizer becomes update. \
          Fails where a plan uses an axis twice, leaves an operation without a place, or has orders that miss, repeat or deadlock.",
     )]
 }
@@ -89,6 +91,7 @@ fn expand_plan(
         let expanded = match &directive.kind {
             Kind::Pipeline { .. } => pipeline(module, &plan, directive, reporter),
             Kind::DualPipe { .. } => dualpipe(module, &plan, directive, reporter),
+            Kind::Table { .. } => table(module, &plan, directive, reporter),
             Kind::Zero { .. } => Ok(zero(module, directive)),
             _ => Ok(optimizer(module, directive)),
         };

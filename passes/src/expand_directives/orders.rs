@@ -81,7 +81,8 @@ fn check_rows(
     reporter: &mut Reporter<'_>,
 ) {
     let ops = tagged_operations(module, plan);
-    let Ok(stages) = Stages::count(module, &ops, tag, loc, reporter) else { return };
+    // Numbers may be missing: stages that are placed and ordered are all there are.
+    let Ok(stages) = Stages::of(module, &ops, tag, loc, reporter) else { return };
     let (microbatches, _) = microbatches(module, plan);
     let mut rows: Vec<Row<'_>> = Vec::new();
     for directive in &plan.directives {
@@ -105,20 +106,39 @@ fn check_rows(
         error.hint(format!("add strategy.order stages = \"{tag}\" on {home} \"...\""));
         return;
     }
-    let Some(placement) = placement(places, &rows, tag, stages.count, microbatches, reporter)
-    else {
+    let numbers = stages.numbers();
+    let Some(placement) = placement(places, &rows, tag, numbers, microbatches, reporter) else {
         return;
     };
     halves_are_split(plan, &rows, tag, reporter);
-    let ranks = rows.iter().map(|row| row.slots.to_vec()).collect();
-    let table = Table { ranks, stages: stages.count, microbatches, placement };
+    let ranks = rows.iter().map(|row| compact(row.slots, numbers)).collect();
+    let count = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
+    let table = Table { ranks, stages: count, microbatches, placement };
     let Err(problems) = table.check() else { return };
+    let told = Told { rows: &rows, tag, stages: &stages, loc };
     for problem in problems.0.iter().take(LISTED) {
-        report(problem, &rows, tag, loc, reporter);
+        told.report(problem, reporter);
     }
     if problems.0.len() > LISTED {
         reporter.error(loc, format!("{} more faults in the orders", problems.0.len() - LISTED));
     }
+}
+
+/// A row with stages numbered without gaps, as a [`Table`] has them; a stage that is none is beyond these.
+fn compact(slots: &[Slot], numbers: &[u32]) -> Vec<Slot> {
+    let beyond = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
+    let renumbered = |action: &Action| {
+        let stage = match numbers.binary_search(&action.stage) {
+            Ok(at) => u32::try_from(at).unwrap_or(u32::MAX),
+            Err(_) => beyond.saturating_add(action.stage),
+        };
+        Action { stage, ..*action }
+    };
+    let slot = |slot: &Slot| match slot {
+        Slot::One(action) => Slot::One(renumbered(action)),
+        Slot::Overlap(actions) => Slot::Overlap(actions.iter().map(renumbered).collect()),
+    };
+    slots.iter().map(slot).collect()
 }
 
 /// The home of every stage and microbatch as a row of the table.
@@ -126,7 +146,7 @@ fn placement(
     places: &[Placed<'_>],
     rows: &[Row<'_>],
     tag: &str,
-    stages: u32,
+    stages: &[u32],
     microbatches: u32,
     reporter: &mut Reporter<'_>,
 ) -> Option<Placement> {
@@ -134,7 +154,8 @@ fn placement(
         let at = rows.iter().position(|row| row.slice == slice)?;
         u32::try_from(at).ok()
     };
-    let homes: Option<Vec<&Placed<'_>>> = (0..stages)
+    let homes: Option<Vec<&Placed<'_>>> = stages
+        .iter()
         .map(|stage| {
             let stage = stage.to_string();
             // Other tags of the filter cannot divide a stage: `coverage` has found one place for each operation.
@@ -170,7 +191,7 @@ fn placement(
         });
         direction.push(u32::try_from(way).unwrap_or(u32::MAX));
     }
-    let homes = (0..stages as usize).map(|stage| paths.iter().map(|path| path[stage]).collect());
+    let homes = (0..stages.len()).map(|stage| paths.iter().map(|path| path[stage]).collect());
     let homes = homes.collect();
     if paths.len() <= 1 {
         direction.clear();
@@ -212,88 +233,130 @@ fn halves_are_split(plan: &PlanSpec, rows: &[Row<'_>], tag: &str, reporter: &mut
     }
 }
 
-fn report(problem: &Problem, rows: &[Row<'_>], tag: &str, loc: Loc, reporter: &mut Reporter<'_>) {
-    let row = |rank: u32| &rows[rank as usize];
-    let at =
-        |position: &Position| format!("slot {} of {}", position.slot, row(position.rank).slice);
-    let loc_of = |position: &Position| row(position.rank).directive.loc;
-    let home_of = |home: &Option<u32>| home.map(row);
-    match problem {
-        Problem::OutOfRange { at: position, action, stages, microbatches } => {
-            reporter.error(
-                loc_of(position),
-                format!("{}: {action} does not exist: there are {stages} stages and {microbatches} microbatches, counted from 0", at(position)),
-            );
-        }
-        Problem::NotAtHome { at: position, action, home } => {
-            let message = format!("{}: {action} does not belong here", at(position));
-            let error = reporter.error(loc_of(position), message);
-            if let Some(home) = home_of(home) {
-                error.hint(format!(
-                    "{tag} = {} is placed on {} for microbatch {}",
-                    action.stage, home.slice, action.mb
-                ));
-            }
-        }
-        Problem::Repeated { action, first, again } => {
-            reporter
-                .error(loc_of(again), format!("{}: {action} runs a second time", at(again)))
-                .note(loc_of(first), format!("already run in {}", at(first)))
-                .hint("remove one of the two");
-        }
-        Problem::Missing { action, home } => {
-            let (loc, slice) = home_of(home).map_or((loc, String::new()), |row| {
-                (row.directive.loc, format!(" in the order of {}", row.slice))
-            });
-            reporter
-                .error(loc, format!("{action} is missing{slice}"))
-                .hint("every stage runs F and B (or I and W) once for every microbatch");
-        }
-        Problem::Unplaced { stage } => {
-            reporter.error(loc, format!("{tag} = {stage} has no place"));
-        }
-        Problem::WholeAndHalf { whole, half } => {
-            reporter
-                .error(
-                    loc_of(&half.1),
-                    format!("{}: {} repeats a part of {}", at(&half.1), half.0, whole.0),
-                )
-                .note(loc_of(&whole.1), format!("{} stands in {}", whole.0, at(&whole.1)))
-                .hint("write either B, or I and W");
-        }
-        Problem::Deadlock(deadlock) => report_deadlock(deadlock, rows, reporter),
-    }
+/// What messages about a table need to speak of the file.
+struct Told<'a> {
+    rows: &'a [Row<'a>],
+    tag: &'a str,
+    stages: &'a Stages,
+    loc: Loc,
 }
 
-fn report_deadlock(deadlock: &Deadlock, rows: &[Row<'_>], reporter: &mut Reporter<'_>) {
-    let row = |position: &Position| &rows[position.rank as usize];
-    let line = |action: &Action, at: &Position, waits: &Action, found: &Position| {
-        let place = if found == at {
-            "which stands in the same slot, so the two cannot overlap".to_owned()
-        } else if found.rank == at.rank {
-            format!("which comes only later, in slot {}", found.slot)
-        } else {
-            format!("which is slot {} of {}", found.slot, row(found).slice)
+impl Told<'_> {
+    /// An action with the number that its stage has in the file.
+    fn action(&self, action: &Action) -> Action {
+        let numbers = self.stages.numbers();
+        let beyond = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
+        let stage = match numbers.get(action.stage as usize) {
+            Some(number) => *number,
+            None => action.stage - beyond,
         };
-        format!("{} waits in slot {}: {action} needs {waits}, {place}", row(at).slice, at.slot)
-    };
-    let [first, others @ ..] = &deadlock.cycle[..] else { return };
-    let told = line(&first.action, &first.at, &first.waits_for, &first.found_at);
-    let error =
-        reporter.error(row(&first.at).directive.loc, format!("the orders deadlock: {told}"));
-    for stuck in others {
-        let told = line(&stuck.action, &stuck.at, &stuck.waits_for, &stuck.found_at);
-        error.note(row(&stuck.at).directive.loc, told);
+        Action { stage, ..*action }
     }
-    // What the last one waits for stands in the row of the first.
-    let last = others.last().unwrap_or(first);
-    let slice = row(&first.at).slice;
-    if last.found_at == first.at {
-        error.hint(format!("give {} and {} slots of their own", last.waits_for, first.action));
-    } else {
-        error.hint(format!(
-            "in the order of {slice}, put {} before {}",
-            last.waits_for, first.action
-        ));
+
+    fn report(&self, problem: &Problem, reporter: &mut Reporter<'_>) {
+        let Told { rows, tag, loc, .. } = *self;
+        let row = |rank: u32| &rows[rank as usize];
+        let at =
+            |position: &Position| format!("slot {} of {}", position.slot, row(position.rank).slice);
+        let loc_of = |position: &Position| row(position.rank).directive.loc;
+        let home_of = |home: &Option<u32>| home.map(row);
+        match problem {
+            Problem::OutOfRange { at: position, action, stages, microbatches } => {
+                let (action, has_gap) =
+                    (self.action(action), self.stages.numbers().last() >= Some(stages));
+                let there = if has_gap {
+                    format!("the stages {}", self.stages.listed())
+                } else {
+                    format!("{stages} stages")
+                };
+                reporter.error(
+                loc_of(position),
+                format!("{}: {action} does not exist: there are {there} and {microbatches} microbatches, counted from 0", at(position)),
+            );
+            }
+            Problem::NotAtHome { at: position, action, home } => {
+                let action = self.action(action);
+                let message = format!("{}: {action} does not belong here", at(position));
+                let error = reporter.error(loc_of(position), message);
+                if let Some(home) = home_of(home) {
+                    error.hint(format!(
+                        "{tag} = {} is placed on {} for microbatch {}",
+                        action.stage, home.slice, action.mb
+                    ));
+                }
+            }
+            Problem::Repeated { action, first, again } => {
+                let action = self.action(action);
+                reporter
+                    .error(loc_of(again), format!("{}: {action} runs a second time", at(again)))
+                    .note(loc_of(first), format!("already run in {}", at(first)))
+                    .hint("remove one of the two");
+            }
+            Problem::Missing { action, home } => {
+                let action = self.action(action);
+                let (loc, slice) = home_of(home).map_or((loc, String::new()), |row| {
+                    (row.directive.loc, format!(" in the order of {}", row.slice))
+                });
+                reporter
+                    .error(loc, format!("{action} is missing{slice}"))
+                    .hint("every stage runs F and B (or I and W) once for every microbatch");
+            }
+            Problem::Unplaced { stage } => {
+                let stage = self.action(&Action::new(*stage, Work::F, 0)).stage;
+                reporter.error(loc, format!("{tag} = {stage} has no place"));
+            }
+            Problem::WholeAndHalf { whole, half } => {
+                reporter
+                    .error(
+                        loc_of(&half.1),
+                        format!(
+                            "{}: {} repeats a part of {}",
+                            at(&half.1),
+                            self.action(&half.0),
+                            self.action(&whole.0)
+                        ),
+                    )
+                    .note(
+                        loc_of(&whole.1),
+                        format!("{} stands in {}", self.action(&whole.0), at(&whole.1)),
+                    )
+                    .hint("write either B, or I and W");
+            }
+            Problem::Deadlock(deadlock) => self.deadlock(deadlock, reporter),
+        }
+    }
+
+    fn deadlock(&self, deadlock: &Deadlock, reporter: &mut Reporter<'_>) {
+        let rows = self.rows;
+        let row = |position: &Position| &rows[position.rank as usize];
+        let line = |action: &Action, at: &Position, waits: &Action, found: &Position| {
+            let place = if found == at {
+                "which stands in the same slot, so the two cannot overlap".to_owned()
+            } else if found.rank == at.rank {
+                format!("which comes only later, in slot {}", found.slot)
+            } else {
+                format!("which is slot {} of {}", found.slot, row(found).slice)
+            };
+            let (action, waits) = (self.action(action), self.action(waits));
+            format!("{} waits in slot {}: {action} needs {waits}, {place}", row(at).slice, at.slot)
+        };
+        let [first, others @ ..] = &deadlock.cycle[..] else { return };
+        let told = line(&first.action, &first.at, &first.waits_for, &first.found_at);
+        let error =
+            reporter.error(row(&first.at).directive.loc, format!("the orders deadlock: {told}"));
+        for stuck in others {
+            let told = line(&stuck.action, &stuck.at, &stuck.waits_for, &stuck.found_at);
+            error.note(row(&stuck.at).directive.loc, told);
+        }
+        // What the last one waits for stands in the row of the first.
+        let last = others.last().unwrap_or(first);
+        let slice = row(&first.at).slice;
+        if last.found_at == first.at {
+            let (waits, action) = (self.action(&last.waits_for), self.action(&first.action));
+            error.hint(format!("give {waits} and {action} slots of their own"));
+        } else {
+            let (waits, action) = (self.action(&last.waits_for), self.action(&first.action));
+            error.hint(format!("in the order of {slice}, put {waits} before {action}"));
+        }
     }
 }

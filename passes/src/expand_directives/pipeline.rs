@@ -24,7 +24,8 @@ pub fn pipeline(
     directive: &Directive,
     reporter: &mut Reporter<'_>,
 ) -> Result<Vec<Op>, PassFailed> {
-    let Kind::Pipeline { axis, stages, schedule, microbatches, group, overlap } = &directive.kind
+    let Kind::Pipeline { axis, stages, schedule, microbatches, group, overlap, count } =
+        &directive.kind
     else {
         return Ok(Vec::new());
     };
@@ -32,7 +33,8 @@ pub fn pipeline(
         let config = group.map_or(config, |group| config.with_group(group));
         if *overlap { config.with_overlap() } else { config }
     };
-    expand(module, plan, directive, (axis, stages, schedule, *microbatches), configure, reporter)
+    let named = Named { axis, tag: stages, count: *count, schedule, microbatches: *microbatches };
+    expand(module, plan, directive, &named, configure, reporter)
 }
 
 /// Replaces a `dualpipe` by primitives, which are returned. Any other directive is left alone.
@@ -45,39 +47,62 @@ pub fn dualpipe(
     directive: &Directive,
     reporter: &mut Reporter<'_>,
 ) -> Result<Vec<Op>, PassFailed> {
-    let Kind::DualPipe { axis, stages, microbatches, vee } = &directive.kind else {
+    let Kind::DualPipe { axis, stages, microbatches, vee, count } = &directive.kind else {
         return Ok(Vec::new());
     };
     let schedule = if *vee { "dualpipev" } else { "dualpipe" };
-    expand(module, plan, directive, (axis, stages, schedule, *microbatches), |c| c, reporter)
+    let named = Named { axis, tag: stages, count: *count, schedule, microbatches: *microbatches };
+    expand(module, plan, directive, &named, |c| c, reporter)
+}
+
+/// What a directive says that names a schedule.
+struct Named<'d> {
+    axis: &'d str,
+    tag: &'d str,
+    count: Option<u32>,
+    schedule: &'d str,
+    microbatches: u32,
 }
 
 fn expand(
     module: &mut Module,
     plan: &PlanSpec,
     directive: &Directive,
-    (axis, tag, schedule, microbatches): (&str, &str, &str, u32),
+    named: &Named<'_>,
     configure: impl FnOnce(Config) -> Config,
     reporter: &mut Reporter<'_>,
 ) -> Result<Vec<Op>, PassFailed> {
-    let ctx = module.ctx_arc();
+    let Named { axis, tag, count, schedule, microbatches } = *named;
     axes::check(module, plan, reporter)?;
     let ops = tagged_operations(module, plan);
-    let stages = Stages::count(module, &ops, tag, directive.loc, reporter)?.count;
+    let stages = Stages::of(module, &ops, tag, directive.loc, reporter)?;
+    let all = stages.all(module, &ops, tag, count, directive.loc, reporter)?;
     flow::check(module, &ops, tag, directive.loc, reporter)?;
     let ranks = plan.mesh.size(axis).ok_or(PassFailed)?;
-    let table = Config::for_stages(schedule, stages, ranks, microbatches)
+    let table = Config::for_stages(schedule, all, ranks, microbatches)
         .and_then(|config| generate(schedule, &configure(config)))
         .map_err(|rejected| refuse(&rejected, directive.loc, reporter))?;
+    Ok(primitives(module, directive, (axis, tag), &stages, &table))
+}
 
+/// Replaces a directive by the primitives that say a table. Stages that no operation has are empty: what the table runs of them is
+/// left out.
+pub(super) fn primitives(
+    module: &mut Module,
+    directive: &Directive,
+    (axis, tag): (&str, &str),
+    stages: &Stages,
+    table: &Table,
+) -> Vec<Op> {
+    let ctx = module.ctx_arc();
     let slice = |rank: u32| Slice::new([(axis, rank)]);
     let mut primitives = Primitives::instead_of(module, directive.op);
     let number = |n: u32| ctx.int_attr(n.into());
     primitives.add(
         SplitOp::NAME,
-        [("tag", Some(ctx.str_attr(MICROBATCH_TAG))), ("parts", Some(number(microbatches)))],
+        [("tag", Some(ctx.str_attr(MICROBATCH_TAG))), ("parts", Some(number(table.microbatches)))],
     );
-    for stage in 0..stages {
+    for &stage in stages.numbers() {
         let (homes, ranges) = homes_attrs(&ctx, &homes(&table.placement, stage, slice));
         let filter = filter_attr(&ctx, tag, number(stage));
         primitives.add(
@@ -85,22 +110,36 @@ fn expand(
             [("filter", Some(filter)), ("homes", Some(homes)), ("microbatches", ranges)],
         );
     }
-    if let Some(halved) = halved_stages(&ctx, &table) {
+    if let Some(halved) = halved_stages(&ctx, stages, table) {
         let filter = filter_attr(&ctx, tag, halved);
         primitives.add(SplitBackwardOp::NAME, [("filter", Some(filter))]);
     }
     for (rank, slots) in (0u32..).zip(&table.ranks) {
-        let row = slots.iter().map(Slot::to_string).collect::<Vec<_>>().join(" ");
+        let row: Vec<String> = slots.iter().filter_map(|slot| text_of(slot, stages)).collect();
+        // A rank whose stages are all empty has nothing to order.
+        if row.is_empty() {
+            continue;
+        }
         primitives.add(
             OrderOp::NAME,
             [
                 ("stages", Some(ctx.str_attr(tag))),
                 ("slice", Some(slice(rank).to_attr(&ctx))),
-                ("row", Some(ctx.str_attr(&row))),
+                ("row", Some(ctx.str_attr(&row.join(" ")))),
             ],
         );
     }
-    Ok(primitives.finish())
+    primitives.finish()
+}
+
+/// A slot without the actions of empty stages; `None` if nothing is left.
+fn text_of(slot: &Slot, stages: &Stages) -> Option<String> {
+    let kept = slot.actions().iter().copied().filter(|action| stages.contains(action.stage));
+    match kept.collect::<Vec<_>>()[..] {
+        [] => None,
+        [only] => Some(Slot::from(only).to_string()),
+        ref several => Some(Slot::Overlap(several.to_vec()).to_string()),
+    }
 }
 
 fn refuse(rejected: &Rejected, loc: Loc, reporter: &mut Reporter<'_>) -> PassFailed {
@@ -132,17 +171,18 @@ fn range_of(direction: &[u32], way: u32) -> Range<u32> {
 }
 
 /// The filter value of the stages whose backward the table runs in halves anywhere; none if there are none.
-fn halved_stages(ctx: &Context, table: &Table) -> Option<Attr> {
+fn halved_stages(ctx: &Context, stages: &Stages, table: &Table) -> Option<Attr> {
     let mut halved: Vec<u32> = table
         .actions()
         .filter(|action| matches!(action.kind, Work::I | Work::W))
+        .filter(|action| stages.contains(action.stage))
         .map(|action| action.stage)
         .collect();
     halved.sort_unstable();
     halved.dedup();
     match halved.len() {
         0 => None,
-        n if n == table.stages as usize => Some(ctx.str_attr("*")),
+        n if n == stages.numbers().len() => Some(ctx.str_attr("*")),
         1 => Some(ctx.int_attr(halved[0].into())),
         _ => {
             let stages: Vec<Attr> = halved.iter().map(|s| ctx.int_attr((*s).into())).collect();

@@ -25,11 +25,11 @@ impl TaggedOp {
     }
 }
 
-/// The stages of a pipeline: the values 0 to n-1 of a tag.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The stages of a pipeline: the numbers that a tag has.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stages {
-    /// How many there are.
-    pub count: u32,
+    /// Sorted.
+    numbers: Vec<u32>,
 }
 
 /// The operations that a plan distributes, in text order: not parameters and constants, which live where they are used.
@@ -117,11 +117,11 @@ pub(super) fn report_unknown_tag(
 }
 
 impl Stages {
-    /// The stages that the values of `tag` name.
+    /// The stages that the values of `tag` name; numbers may be missing.
     ///
     /// # Errors
-    /// No operation has the tag; a value is no number; a number is missing.
-    pub fn count(
+    /// No operation has the tag; a value is no number.
+    pub fn of(
         module: &Module,
         ops: &[TaggedOp],
         tag: &str,
@@ -156,26 +156,74 @@ impl Stages {
             report_unknown_tag(ops, tag, loc, reporter);
             return Err(PassFailed);
         }
-        let largest = values.iter().copied().max().unwrap_or(0);
-        let count = u32::try_from(values.len()).unwrap_or(u32::MAX);
-        if largest >= count {
-            let missing = (0..largest).find(|stage| !values.contains(stage)).unwrap_or(0);
-            let first_beyond = ops.iter().find(|op| {
-                op.tag(tag).and_then(|v| v.parse::<u32>().ok()).is_some_and(|v| v > missing)
-            });
-            let error = reporter.error(
-                loc,
-                format!(
+        let mut numbers: Vec<u32> = values.into_iter().collect();
+        numbers.sort_unstable();
+        Ok(Self { numbers })
+    }
+
+    /// How many stages a schedule has: `count` if that is said, so that missing numbers are empty stages; else none may miss.
+    ///
+    /// # Errors
+    /// A number is missing, or is beyond `count`.
+    pub fn all(
+        &self,
+        module: &Module,
+        ops: &[TaggedOp],
+        tag: &str,
+        count: Option<u32>,
+        loc: Loc,
+        reporter: &mut Reporter<'_>,
+    ) -> Result<u32, PassFailed> {
+        let found = u32::try_from(self.numbers.len()).unwrap_or(u32::MAX);
+        let last = self.numbers.last().copied().unwrap_or(0);
+        let first_with = |is_wanted: &dyn Fn(u32) -> bool| {
+            ops.iter().find(|op| op.tag(tag).and_then(|v| v.parse().ok()).is_some_and(is_wanted))
+        };
+        let (error, culprit) = match count {
+            Some(count) if last < count => return Ok(count),
+            Some(count) => (
+                reporter
+                    .error(
+                        loc,
+                        format!("there are {count} stages, so {tag} = {last} is none of them"),
+                    )
+                    .hint(format!("count = {} has room for it", last.saturating_add(1))),
+                first_with(&|value| value >= count),
+            ),
+            None if last < found => return Ok(found),
+            None => {
+                let missing = (0..last).find(|stage| !self.contains(*stage)).unwrap_or(0);
+                let message = format!(
                     "the stages are not numbered 0 to {}: no operation has {tag} = {missing}",
-                    count - 1
-                ),
-            );
-            if let Some(op) = first_beyond {
-                let value = op.tag(tag).unwrap_or_default();
-                error.note(module.op_loc(op.op), format!("but this one has {tag} = {value}"));
+                    found - 1
+                );
+                (reporter.error(loc, message), first_with(&|value| value > missing))
             }
-            return Err(PassFailed);
+        };
+        if let Some(op) = culprit {
+            let value = op.tag(tag).unwrap_or_default();
+            error.note(module.op_loc(op.op), format!("but this one has {tag} = {value}"));
         }
-        Ok(Self { count })
+        Err(PassFailed)
+    }
+
+    /// The numbers that operations have, in order.
+    pub fn numbers(&self) -> &[u32] {
+        &self.numbers
+    }
+
+    /// Whether an operation has this number.
+    pub fn contains(&self, stage: u32) -> bool {
+        self.numbers.binary_search(&stage).is_ok()
+    }
+
+    /// `0 to 3`, or `0, 1, 3`.
+    pub fn listed(&self) -> String {
+        match self.numbers[..] {
+            [first, .., last] if last as usize + 1 == self.numbers.len() => {
+                format!("{first} to {last}")
+            }
+            _ => self.numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(", "),
+        }
     }
 }

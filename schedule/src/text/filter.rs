@@ -1,10 +1,12 @@
 //! Tag filters: which nodes a directive speaks of.
 //!
 //! `{PP = 1, MB = *, PASS = F}` selects the nodes tagged `PP` 1, tagged `MB` with anything, and tagged `PASS` F; all
-//! clauses must hold. `PP = 0|2` allows either value, `MB = -` asks that the tag be absent, and `{}` selects everything.
+//! clauses must hold. `PP = 0|2` allows either value, `MB = 0:4` a number from 0 to 3 (end excluded), `MB = -` asks that the
+//! tag be absent, and `{}` selects everything.
 //! What a tag's value is, is the caller's affair: matching asks a closure.
 
 use std::fmt;
+use std::ops::Range;
 
 use pest::Parser as _;
 
@@ -45,6 +47,19 @@ pub enum Pattern {
     Untagged,
     /// Tagged with this value, compared as text.
     Is(String),
+    /// Tagged with a number of this range.
+    Within(Range<u32>),
+}
+
+impl Pattern {
+    /// Reads `0:4`; `None` for anything else.
+    pub fn range(text: &str) -> Option<Pattern> {
+        let (start, end) = text.split_once(':')?;
+        let number = |digits: &str| {
+            digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse().ok()).flatten()
+        };
+        Some(Pattern::Within(number(start)?..number(end)?))
+    }
 }
 
 impl Filter {
@@ -103,7 +118,10 @@ impl Filter {
                 (Pattern::Any, value) => value.is_some(),
                 (Pattern::Untagged, value) => value.is_none(),
                 (Pattern::Is(wanted), Some(value)) => wanted == value.as_ref(),
-                (Pattern::Is(_), None) => false,
+                (Pattern::Within(range), Some(value)) => {
+                    value.as_ref().parse().is_ok_and(|number: u32| range.contains(&number))
+                }
+                (Pattern::Is(_) | Pattern::Within(_), None) => false,
             })
         })
     }
@@ -114,6 +132,9 @@ fn pattern(value: &pest::iterators::Pair<'_, Rule>) -> Pattern {
         Rule::any => Pattern::Any,
         Rule::untagged => Pattern::Untagged,
         Rule::string => Pattern::Is(value.as_str().trim_matches('"').to_string()),
+        // A number beyond u32 selects nothing, as its text.
+        Rule::range => Pattern::range(value.as_str())
+            .unwrap_or_else(|| Pattern::Is(value.as_str().to_string())),
         _ => Pattern::Is(value.as_str().to_string()),
     }
 }
@@ -126,7 +147,7 @@ fn structure_error(text: &str, error: &pest::error::Error<Rule>) -> TextError {
         Rule::bar => Some("'|'"),
         Rule::equals => Some("'='"),
         Rule::clause | Rule::tag => Some("a tag such as PP"),
-        Rule::value | Rule::any | Rule::untagged | Rule::word | Rule::string => {
+        Rule::value | Rule::any | Rule::untagged | Rule::word | Rule::range | Rule::string => {
             Some("a value, '*' or '-'")
         }
         Rule::EOI => Some("the end of the filter"),
@@ -154,6 +175,7 @@ impl fmt::Display for Pattern {
         match self {
             Pattern::Any => f.write_str("*"),
             Pattern::Untagged => f.write_str("-"),
+            Pattern::Within(range) => write!(f, "{}:{}", range.start, range.end),
             Pattern::Is(value) => {
                 let bare = Grammar::parse(Rule::word, value)
                     .is_ok_and(|mut word| word.next().is_some_and(|word| word.as_str() == value));

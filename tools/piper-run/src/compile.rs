@@ -20,8 +20,7 @@ use crate::{Failure, single};
 const MODEL: &str = "import-tags,inline-calls";
 /// Passes from there to a placed, ordered graph with an optimizer. Directives are expanded before the graph is built, so that
 /// what is wrong with them is said of the model's operations.
-const GRAPH: &str =
-    "autodiff,expand-directives,build-dag,split-backward,split{A},place{A},order{A}{R},verify-dag";
+const GRAPH: &str = "autodiff,expand-directives,build-dag,{B},place{A},order{A}{R},verify-dag";
 
 /// What to compile, and how.
 #[derive(Clone, Copy, Debug, Default)]
@@ -177,13 +176,11 @@ pub fn compile(file: &str, text: &str, options: Options<'_>) -> Result<Compiled,
     });
     let feeds = feeds(&module, &function)?;
     let accumulate = if options.fixed_tree { "{accumulate=tree}" } else { "" };
-    let rest = after_the_batch(&module, &plan);
-    run_passes(
-        &registry,
-        &mut module,
-        &sources,
-        &GRAPH.replace("{A}", accumulate).replace("{R}", &rest),
-    )?;
+    let passes = GRAPH
+        .replace("{B}", bodies(&module, &plan))
+        .replace("{A}", accumulate)
+        .replace("{R}", &after_the_batch(&module, &plan));
+    run_passes(&registry, &mut module, &sources, &passes)?;
     let Some(&graph) = graphs(&module).first() else {
         return Err(Failure::new(format!("plan @{name} gave no graph")));
     };
@@ -201,6 +198,19 @@ pub fn compile(file: &str, text: &str, options: Options<'_>) -> Result<Compiled,
         is_f64,
         took: start.elapsed(),
     })
+}
+
+/// The passes that change chunks: before the batch is divided, as then there are few, unless microbatches differ.
+fn bodies(module: &Module, plan: &PlanSpec) -> &'static str {
+    let directives = PlanSpec::read(module, plan.op).map_or(Vec::new(), |plan| plan.directives);
+    let differ = directives.iter().any(|d| match &d.kind {
+        Kind::Recompute { filter, .. } => filter.clauses.iter().any(|clause| clause.tag == "MB"),
+        _ => false,
+    });
+    match differ {
+        false => "recompute,split-backward,split{A}",
+        true => "split{A},recompute,split-backward",
+    }
 }
 
 /// The passes for what a plan has beside a division of the batch: they fail where there is nothing for them to do.

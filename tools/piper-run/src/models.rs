@@ -25,6 +25,18 @@ pub struct Gpt {
     pub is_tied: bool,
 }
 
+/// What stands in which stage.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Layout<'a> {
+    /// Stages divided by `|`: `E` is the embedding, `t` a block, `L` the norm, the head and the loss. A stage of no letter is
+    /// empty. The first part is `E`, the last is `L`.
+    pub stages: &'a str,
+    /// Every part is a segment of its own, tagged `PART`.
+    pub is_fine: bool,
+    /// The embedding is added to what enters the head.
+    pub has_skip: bool,
+}
+
 /// A strategy to be compared with one device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Strategy {
@@ -145,12 +157,9 @@ pub const ADAMW: &str = "strategy.optimizer adamw <lr = warmup_cosine<peak = 0.0
 impl Gpt {
     /// The model under a strategy and an optimizer.
     pub fn text(&self, strategy: &Strategy, optimizer: &str) -> String {
-        let model = Gpt { stages: strategy.stages, ..*self };
-        let (mesh, directives) = (strategy.mesh, strategy.directives.replace('\n', "\n  "));
-        format!(
-            "strategy.mesh @cluster <[{mesh}]>\n{}strategy.plan @train for @loss on @cluster {{\n  {directives}\n  {optimizer}\n}}\n",
-            model.function()
-        )
+        let layout = Gpt { stages: strategy.stages, ..*self }.even_layout();
+        let layout = Layout { stages: &layout, ..Layout::default() };
+        self.text_of(layout, strategy.mesh, strategy.directives, optimizer)
     }
 
     fn tensor(&self, shape: &[usize]) -> String {
@@ -158,8 +167,35 @@ impl Gpt {
         format!("tensor<{}{element}>", shape.iter().map(|d| format!("{d}x")).collect::<String>())
     }
 
-    /// `@loss`, each stage an annotated region.
-    fn function(&self) -> String {
+    /// The model cut into stages as `layout` says, under a mesh, directives and an optimizer.
+    pub fn text_of(
+        &self,
+        layout: Layout<'_>,
+        mesh: &str,
+        directives: &str,
+        optimizer: &str,
+    ) -> String {
+        let directives = directives.replace('\n', "\n  ");
+        format!(
+            "strategy.mesh @cluster <[{mesh}]>\n{}strategy.plan @train for @loss on @cluster {{\n  {directives}\n  {optimizer}\n}}\n",
+            self.function(layout)
+        )
+    }
+
+    /// The layout of equal stages: the embedding with the first, the head with the last.
+    fn even_layout(&self) -> String {
+        let mut text = "E".to_owned();
+        for stage in 0..self.stages {
+            let blocks =
+                (stage + 1) * self.layers / self.stages - stage * self.layers / self.stages;
+            text.push_str(if stage == 0 { "" } else { "|" });
+            text.push_str(&"t".repeat(blocks));
+        }
+        text + "L"
+    }
+
+    /// `@loss`, each part an annotated region. The blocks are those of the layout.
+    fn function(&self, layout: Layout<'_>) -> String {
         let (b, s, d, v) = (self.batch, self.length, self.width, self.vocabulary);
         let (x, row) = (self.tensor(&[b, s, d]), self.tensor(&[d]));
         let tokens = format!("tensor<{b}x{s}xi32>");
@@ -167,54 +203,66 @@ impl Gpt {
         let mut out = format!(
             "func.func @loss(%tokens: {tokens} {{role = \"data\", batch_dim = 0}}, %targets: {tokens} {{role = \"data\", batch_dim = 0}}) -> {scalar} {{\n"
         );
-        let mut value = String::new();
-        for stage in 0..self.stages {
-            let is_last = stage + 1 == self.stages;
+        let parts = layout.stages.split('|').enumerate().flat_map(|(stage, parts)| {
+            parts.chars().map(move |part| (stage, part)).collect::<Vec<_>>()
+        });
+        let (mut value, mut layer) = (String::new(), 0);
+        for (number, (stage, part)) in parts.enumerate() {
+            let is_last = part == 'L';
             let ty = if is_last { &scalar } else { &x };
-            let _ = writeln!(out, "  %s{stage} = strategy.annotate {{PP = {stage}}} {{");
-            if stage == 0 {
-                let wte = self.tensor(&[v, d]);
-                let _ = writeln!(
-                    out,
-                    "    %wte = nn.parameter \"wte\" init = normal<0.0, 0.05> : {wte}"
-                );
-                let _ =
-                    writeln!(out, "    %e = nn.embedding %tokens, %wte : ({tokens}, {wte}) -> {x}");
-                value = "e".to_owned();
-            }
-            for layer in stage * self.layers / self.stages..(stage + 1) * self.layers / self.stages
-            {
-                value = self.block(&mut out, layer, &value);
-            }
-            if is_last {
-                let logits = self.tensor(&[b, s, v]);
-                let (name, shape, transpose) = match self.is_tied {
-                    true => ("wte", [v, d], " {transpose_w}"),
-                    false => ("head", [d, v], ""),
-                };
-                let head = self.tensor(&shape);
-                let _ = writeln!(out, "    %norm = nn.parameter \"norm\" init = ones : {row}");
-                let _ = writeln!(
-                    out,
-                    "    %head = nn.parameter \"{name}\" init = normal<0.0, 0.05> : {head}"
-                );
-                let _ = writeln!(
-                    out,
-                    "    %n = nn.rms_norm %{value}, %norm {{eps = 1.0e-5}} : ({x}, {row}) -> {x}"
-                );
-                let _ = writeln!(
-                    out,
-                    "    %logits = nn.linear %n, %head{transpose} : ({x}, {head}) -> {logits}"
-                );
-                let _ = writeln!(
-                    out,
-                    "    %l = nn.cross_entropy %logits, %targets {{denominator = {}}} : ({logits}, {tokens}) -> {scalar}",
-                    b * s
-                );
-                value = "l".to_owned();
+            let own = if layout.is_fine { format!(", PART = {number}") } else { String::new() };
+            let _ = writeln!(out, "  %s{number} = strategy.annotate {{PP = {stage}{own}}} {{");
+            match part {
+                'E' => {
+                    let wte = self.tensor(&[v, d]);
+                    let _ = writeln!(
+                        out,
+                        "    %wte = nn.parameter \"wte\" init = normal<0.0, 0.05> : {wte}"
+                    );
+                    let _ = writeln!(
+                        out,
+                        "    %e = nn.embedding %tokens, %wte : ({tokens}, {wte}) -> {x}"
+                    );
+                    value = "e".to_owned();
+                }
+                'L' => {
+                    if layout.has_skip {
+                        let _ = writeln!(out, "    %skip = nn.add %{value}, %s0 : {x}");
+                        value = "skip".to_owned();
+                    }
+                    let logits = self.tensor(&[b, s, v]);
+                    let (name, shape, transpose) = match self.is_tied {
+                        true => ("wte", [v, d], " {transpose_w}"),
+                        false => ("head", [d, v], ""),
+                    };
+                    let head = self.tensor(&shape);
+                    let _ = writeln!(out, "    %norm = nn.parameter \"norm\" init = ones : {row}");
+                    let _ = writeln!(
+                        out,
+                        "    %head = nn.parameter \"{name}\" init = normal<0.0, 0.05> : {head}"
+                    );
+                    let _ = writeln!(
+                        out,
+                        "    %n = nn.rms_norm %{value}, %norm {{eps = 1.0e-5}} : ({x}, {row}) -> {x}"
+                    );
+                    let _ = writeln!(
+                        out,
+                        "    %logits = nn.linear %n, %head{transpose} : ({x}, {head}) -> {logits}"
+                    );
+                    let _ = writeln!(
+                        out,
+                        "    %l = nn.cross_entropy %logits, %targets {{denominator = {}}} : ({logits}, {tokens}) -> {scalar}",
+                        b * s
+                    );
+                    value = "l".to_owned();
+                }
+                _ => {
+                    value = self.block(&mut out, layer, &value);
+                    layer += 1;
+                }
             }
             let _ = writeln!(out, "    strategy.yield %{value} : {ty}\n  }} : {ty}");
-            value = format!("s{stage}");
+            value = format!("s{number}");
         }
         let _ = writeln!(out, "  func.return %{value} : {scalar}\n}}");
         out

@@ -11,14 +11,10 @@ pub fn grains(plan: &PlanSpec) -> i64 {
     let mut grains = 1;
     for directive in &plan.directives {
         grains *= match &directive.kind {
-            Kind::Pipeline { microbatches, .. } | Kind::DualPipe { microbatches, .. } => {
-                i64::from(*microbatches)
-            }
-            Kind::Split { parts, .. } => i64::from(*parts),
             Kind::Replicate { axis, .. } | Kind::Zero { axis, .. } => {
                 plan.mesh.size(axis).map_or(1, i64::from)
             }
-            _ => 1,
+            kind => kind.microbatches().map_or(1, i64::from),
         };
     }
     grains
