@@ -166,7 +166,7 @@ strategy.plan @train for @loss on @m {
 
 // CHECK: error: integer constant out of range for attribute
 // CHECK-NEXT: --> {{.*}}microbatches.pir:[[#@LINE-4]]:78
-// CHECK: help: the form is: strategy.pipeline over "<axis>" stages = "<stages>" schedule = "<schedule>" microbatches = <microbatches> [group = <group>] [overlap]
+// CHECK: help: the form is: strategy.pipeline over "<axis>" stages = "<stages>" [count = <count>] schedule = "<schedule>" microbatches = <microbatches> [group = <group>] [overlap]
 
 // -----
 

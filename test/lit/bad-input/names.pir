@@ -216,7 +216,7 @@ strategy.plan @train for @loss on @m {
 
 // CHECK: error: expected 'microbatches', found 'microbatch'
 // CHECK-NEXT: --> {{.*}}names.pir:[[#@LINE-4]]:63
-// CHECK: help: the form is: strategy.pipeline over "<axis>" stages = "<stages>" schedule = "<schedule>" microbatches = <microbatches> [group = <group>] [overlap]
+// CHECK: help: the form is: strategy.pipeline over "<axis>" stages = "<stages>" [count = <count>] schedule = "<schedule>" microbatches = <microbatches> [group = <group>] [overlap]
 
 // -----
 

@@ -250,10 +250,10 @@ strategy.plan @train for @loss on @m {
   strategy.split "MB" into 2
   strategy.place {PP = 0} on {pp = 0}
   strategy.place {PP = 1} on {pp = 1}
-  strategy.order stages = "PP" on {pp = 0} "0F0, 0F1"
+  strategy.order stages = "PP" on {pp = 0} "0F0; 0F1"
   strategy.order stages = "PP" on {pp = 1} "1F0"
 }
 
-// CHECK: error: '0F0,' is not an action; expected an action such as 3F1
+// CHECK: error: '0F0;' is not an action; expected an action such as 3F1
 // CHECK-NEXT: --> {{.*}}orders.pir:[[#@LINE-5]]:45
-// CHECK: help: separate slots by spaces, not by ','
+// CHECK: help: separate slots by spaces, not by ';'

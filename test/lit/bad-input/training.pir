@@ -149,7 +149,7 @@ strategy.plan @train for @loss on @cluster {
 
 // -----
 
-// A stage in which nothing is trained.
+// A stage in which nothing is trained: that may be meant, so it is a warning.
 strategy.mesh @cluster <["pp" = 2, "dp" = 2]>
 func.func @loss(%x: tensor<8x4xf32> {role = "data", batch_dim = 0}, %targets: tensor<8xi32> {role = "data", batch_dim = 0}) -> tensor<f32> {
   %h = strategy.annotate {PP = 0} {
@@ -174,9 +174,6 @@ strategy.plan @train for @loss on @cluster {
 // CHECK: warning: parameter 'w0' does not influence the loss and will not be trained
 // CHECK-NEXT: --> {{.*}}training.pir:[[#@LINE-19]]:11
 // CHECK: help: remove it, or use it through nn.stop_gradient if that is meant
-// CHECK: error: the order has 0B0, but stage 0 has no backward: nothing in it is trained
-// CHECK-NEXT: --> {{.*}}training.pir:[[#@LINE-8]]:3
-// CHECK: help: the loss depends on no parameter of the stage; join it with another stage
 
 // -----
 

@@ -40,13 +40,13 @@ strategy.plan @train for @loss on @cluster {
   strategy.pipeline over "pp" stages = "PP" count = 8 schedule = "1f1b" microbatches = 8
   // CHECK-NEXT: strategy.dualpipe over "pp" stages = "PP" count = 4 microbatches = 8
   strategy.dualpipe over "pp" stages = "PP" count = 4 microbatches = 8
-  // CHECK-NEXT: strategy.table over "pp" stages = "PP" rows = ["0F0 0B0", "1F0,1B0", "", "."] {note = 1 : i64}
+  // CHECK-NEXT: strategy.table over "pp" stages = "PP" rows = ["0F0 0B0", "1F0,1B0", "", "."] {note = 1}
   strategy.table over "pp" stages = "PP" rows = ["0F0 0B0", "1F0,1B0", "", "."] {note = 1}
   // CHECK-NEXT: strategy.recompute {PP = *}{{$}}
   strategy.recompute {PP = *}
   // CHECK-NEXT: strategy.recompute {MB = 0:4, PP = 0|2} only = ["nn.gelu", "nn.rms_norm"] weights = "again"
   strategy.recompute {PP = 0|2, MB = 0:4} only = ["nn.gelu", "nn.rms_norm"] weights = "again"
-  // CHECK-NEXT: strategy.recompute {MB = 0:2|5, PP = 3} none {note = 1 : i64}
+  // CHECK-NEXT: strategy.recompute {MB = 0:2|5, PP = 3} none {note = 1}
   strategy.recompute {PP = 3, MB = 0:2|5} none {note = 1}
   // CHECK-NEXT: strategy.optimizer adamw <lr = warmup_cosine<peak = 3.000000e-04, floor = 3.000000e-05, warmup = 20, total = 300>, betas = [9.000000e-01, 0.94999999999999996], weight_decay = 1.000000e-01, clip = 1.000000e+00>
   strategy.optimizer adamw <lr = warmup_cosine<peak = 3.0e-4, floor = 3.0e-5, warmup = 20, total = 300>, betas = [0.9, 0.95], weight_decay = 0.1, clip = 1.0>

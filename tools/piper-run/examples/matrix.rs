@@ -20,9 +20,9 @@ const TEXT: &str = include_str!("../src/catalogue.rs");
 const MODEL: Gpt = Gpt {
     layers: 8,
     stages: 4,
-    width: 32,
+    width: 16,
     heads: 2,
-    length: 64,
+    length: 32,
     vocabulary: 128,
     batch: 16,
     is_f64: false,
