@@ -257,7 +257,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(ProptestConfig::with_cases(24))]
 
     /// A search ends with a complete table within its limit, the same each time, or says that there is none.
     #[test]

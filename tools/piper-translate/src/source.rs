@@ -24,13 +24,19 @@ pub(crate) struct Source {
 
 /// Generates or reads, lowers and proves.
 pub(crate) fn read(args: &Args, stdin: &mut dyn Read, cwd: &Path) -> Result<Source, String> {
-    let mut source = match (&args.emit_schedule, &args.import_schedule) {
+    let named = args.emit_schedule.as_deref();
+    // Other projects' tables are named so.
+    let (named, lowered) = match named.and_then(|name| name.strip_suffix("_lowered")) {
+        Some(name) => (Some(name), true),
+        None => (named, args.lowered),
+    };
+    let mut source = match (named, &args.import_schedule) {
         (Some(name), _) => emit(name, args).map_err(|rejected| report::rejected(&rejected))?,
         (None, Some(path)) => import(path, args, stdin, cwd)?,
         (None, None) => return Err("error: no schedule is asked for\n".into()),
     };
     source.table.check().map_err(|problems| format!("error: {problems}\n"))?;
-    if args.lowered {
+    if lowered {
         let lowering = Lowering {
             merge: args.merge_bw,
             active_stages: (args.max_active_stages > 0).then_some(args.max_active_stages),

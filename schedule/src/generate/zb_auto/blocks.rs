@@ -84,11 +84,40 @@ pub(super) fn blocks(problem: &Problem, most: usize) -> Vec<Visits> {
     found.into_iter().take(most).map(|(_, _, visits)| visits).collect()
 }
 
-/// Orders of F and I, and perhaps W, that repeat the blocks.
+/// Orders of F and I, and perhaps W, that repeat the blocks; also with more forwards at the start.
 pub(super) fn orders(problem: &Problem, blocks: &[Visits]) -> Vec<Vec<Vec<Action>>> {
     let kinds = [Weights::Free, Weights::InnerFirst, Weights::OuterFirst];
-    let orders = |visits| kinds.map(|weights| order(problem, visits, weights));
-    blocks.iter().flat_map(orders).collect()
+    let firsts = [0, problem.ranks, problem.limit.saturating_sub(1)];
+    let mut found = Vec::new();
+    for visits in blocks {
+        for weights in kinds {
+            let order = order(problem, visits, weights);
+            let mut tried: Vec<Vec<Vec<Action>>> = Vec::new();
+            for first in firsts {
+                let begun = begin(problem, &order, first);
+                if !tried.contains(&begun) {
+                    tried.push(begun);
+                }
+            }
+            found.append(&mut tried);
+        }
+    }
+    found
+}
+
+/// The order with forwards of the outer stage moved to the start: `first` of them on rank 0, one on the last rank, and between
+/// them in proportion. A block spaces microbatches evenly, but at the start a rank has nothing else to do.
+fn begin(problem: &Problem, order: &[Vec<Action>], first: u32) -> Vec<Vec<Action>> {
+    let last = (problem.ranks - 1).max(1);
+    let row = |(r, row): (u32, &Vec<Action>)| {
+        let count = 1 + first.saturating_sub(1) * (problem.ranks - 1 - r) / last;
+        let is_moved = |a: &Action| a.kind == Kind::F && a.stage == r && a.mb < count;
+        let (mut begun, rest): (Vec<Action>, Vec<Action>) =
+            row.iter().partition(|action| first > 0 && is_moved(action));
+        begun.extend(rest);
+        begun
+    };
+    (0u32..).zip(order).map(row).collect()
 }
 
 /// Where the weight gradients of a block stand.

@@ -148,9 +148,6 @@ fn keeps(ranks: u32) -> [Vec<u32>; 5] {
     [each(|r| r), each(|r| 2 * r), each(|r| r / 2), each(|_| 0), each(|_| u32::MAX)]
 }
 
-/// Activations left free by forwards that a V takes before their turn.
-const EARLY: [Option<u32>; 4] = [None, Some(1), Some(2), Some(3)];
-
 fn better(best: &mut Option<Found>, found: Option<Found>) -> bool {
     match found {
         Some(found) if best.as_ref().is_none_or(|best| found.makespan < best.makespan) => {
@@ -209,7 +206,7 @@ fn single(problem: &Problem) -> Option<Found> {
         for keep in keeps(p) {
             for covered in COVERED {
                 for forward_first in [false, true] {
-                    let filling = Filling { covered, keep: keep.clone(), early: None };
+                    let filling = Filling { covered, keep: keep.clone() };
                     let tried = Single { warm_up: warm_up.clone(), forward_first, filling };
                     if better(&mut best, tried.play(problem)) {
                         start = Some(tried);
@@ -265,10 +262,8 @@ fn vee(problem: &Problem, config: &Config) -> Option<Found> {
                 continue;
             }
             for covered in [100, 50, 1] {
-                for early in EARLY {
-                    let filling = Filling { covered, keep: keep.clone(), early };
-                    better(&mut best, play(problem, order, &filling));
-                }
+                let filling = Filling { covered, keep: keep.clone() };
+                better(&mut best, play(problem, order, &filling));
             }
         }
         found.extend(best);

@@ -16,8 +16,6 @@ pub(super) struct Filling {
     pub(super) covered: u64,
     /// Weight gradients each rank keeps pending at most.
     pub(super) keep: Vec<u32>,
-    /// Activations that must stay free when a forward is taken before its turn; none takes none.
-    pub(super) early: Option<u32>,
 }
 
 /// A schedule and the time it takes.
@@ -35,10 +33,6 @@ struct Rank {
     live: u32,
     pending: VecDeque<Action>,
     row: Vec<Slot>,
-    /// Actions of the order that were taken before their turn.
-    taken: Vec<bool>,
-    /// Where the search for the next forward to take begins.
-    from: usize,
 }
 
 /// Plays `orders`, one a rank, of F and I and perhaps W. None where the limit or the order lets a rank wait for ever.
@@ -53,8 +47,6 @@ pub(super) fn play(problem: &Problem, orders: &[Vec<Action>], filling: &Filling)
             live: 0,
             pending: VecDeque::new(),
             row: Vec::with_capacity(order.len() * 3 / 2),
-            taken: vec![false; order.len()],
-            from: 0,
         })
         .collect();
     loop {
@@ -62,10 +54,6 @@ pub(super) fn play(problem: &Problem, orders: &[Vec<Action>], filling: &Filling)
         for (r, order) in orders.iter().enumerate() {
             let rank = &mut ranks[r];
             while let Some(next) = order.get(rank.at) {
-                if rank.taken[rank.at] {
-                    rank.at += 1;
-                    continue;
-                }
                 if next.kind == Kind::W {
                     progress = true;
                     rank.at += 1;
@@ -87,22 +75,7 @@ pub(super) fn play(problem: &Problem, orders: &[Vec<Action>], filling: &Filling)
                 if full {
                     return None;
                 }
-                let early = match filling.early {
-                    Some(free) if gap >= problem.costs.f && rank.live + free < problem.limit => {
-                        rank.early(problem, &ends, r, order, ready)
-                    }
-                    _ => None,
-                };
-                let (next, ready) = match early {
-                    Some((at, early_ready)) => {
-                        rank.taken[at] = true;
-                        (&order[at], early_ready)
-                    }
-                    None => {
-                        rank.at += 1;
-                        (next, ready)
-                    }
-                };
+                rank.at += 1;
                 rank.row.push((*next).into());
                 let cell = next.stage as usize * problem.microbatches as usize + next.mb as usize;
                 if next.kind == Kind::F {
@@ -133,26 +106,6 @@ pub(super) fn play(problem: &Problem, orders: &[Vec<Action>], filling: &Filling)
 }
 
 impl Rank {
-    /// The next forward of the first stage, if it is behind the head and ends before `until`, and when it is ready.
-    fn early(
-        &mut self,
-        problem: &Problem,
-        ends: &[Vec<u64>; 2],
-        r: usize,
-        order: &[Action],
-        until: u64,
-    ) -> Option<(usize, u64)> {
-        self.from = self.from.max(self.at);
-        let is_next = |(at, action): &(usize, &Action)| {
-            action.kind == Kind::F && action.stage as usize == r && !self.taken[*at]
-        };
-        let (at, action) = order.iter().enumerate().skip(self.from).find(is_next)?;
-        self.from = at;
-        let ready = ready_at(problem, ends, r, *action)?;
-        let fits = at > self.at && self.now.max(ready) + problem.costs.f <= until;
-        fits.then_some((at, ready))
-    }
-
     /// Runs the `at`-th of the pending weight gradients.
     fn weight(&mut self, at: usize, cost: u64) {
         if let Some(weight) = self.pending.remove(at) {
