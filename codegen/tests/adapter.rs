@@ -230,6 +230,7 @@ fn a_plan_that_launches_what_the_module_lacks_is_refused() {
             .into(),
         scalars: 0,
         workspace_bytes: 0,
+        cost: None,
     };
     plan.kernels = vec![declare("accumulate", 33)];
     assert_eq!(adapter::plan_kernels(&module, &plan).expect("declared as defined").len(), 1);
@@ -272,6 +273,7 @@ fn a_plan_carries_the_code_of_its_kernels() {
             .into(),
         scalars: 0,
         workspace_bytes: 1,
+        cost: None,
     }];
     adapter::compile_plan(
         &module,

@@ -26,8 +26,8 @@ pub use init::Init;
 pub use mesh::{Affine, Axis, AxisId, Comm, CommId, Coords, Mesh, Peer, RowMap};
 pub use scalar::{Scalar, ScalarId, ScalarSource};
 pub use schema::{
-    Buffer, BufferId, Code, DType, EventId, Input, InputId, Instr, KernelDecl, KernelId, Kind,
-    Misc, Mode, Output, OutputId, OutputKind, P2p, Param, Plan, Program, ProgramId, Transfer,
+    Buffer, BufferId, Code, Cost, DType, EventId, Input, InputId, Instr, KernelDecl, KernelId,
+    Kind, Misc, Mode, Output, OutputId, OutputKind, P2p, Param, Plan, Program, ProgramId, Transfer,
 };
 pub use source::{Source, SourceId, SourceTable};
 pub use state::{Home, Piece, Shard, State, States};

@@ -413,7 +413,7 @@ pub struct Param {
 /// In a shared object it is `unsafe extern "C" fn(bufs: *const *mut u8, scalars: *const f64, workspace: *mut u8)`, where
 /// `bufs` has one pointer per parameter, `scalars` one value per scalar, and `workspace` points to `workspace_bytes` bytes
 /// aligned to 64 whose contents are unspecified.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KernelDecl {
     /// Symbol name in the code; also how an interpreter finds it.
     pub symbol: String,
@@ -423,6 +423,31 @@ pub struct KernelDecl {
     pub scalars: u32,
     /// Bytes of workspace it needs.
     pub workspace_bytes: u64,
+    /// What a launch costs, if anybody knows. No runtime reads it; simulations need it.
+    pub cost: Option<Cost>,
+}
+
+/// What one launch of a kernel costs, on whatever device it runs. All numbers are finite and not negative.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Cost {
+    /// Floating-point operations; a multiply-add is two.
+    pub flops: f64,
+    /// Bytes moved between memory and cores.
+    pub bytes: f64,
+    /// Measured or declared time, in seconds. Where it is known it stands for the other two.
+    pub seconds: Option<f64>,
+}
+
+impl Cost {
+    /// The number that no cost can have, with its name; `None` if all are finite and not negative.
+    pub fn fault(&self) -> Option<(&'static str, f64)> {
+        let named =
+            [("flops", Some(self.flops)), ("bytes", Some(self.bytes)), ("seconds", self.seconds)];
+        named
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value?)))
+            .find(|(_, value)| !value.is_finite() || *value < 0.0)
+    }
 }
 
 /// A tensor that the data source supplies each step.

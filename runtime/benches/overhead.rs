@@ -59,6 +59,7 @@ fn plan(devices: u32, transfers: bool) -> Plan {
             params: vec![param.clone(), param.clone(), param],
             scalars: 0,
             workspace_bytes: 0,
+            cost: None,
         }],
         ..Plan::default()
     }

@@ -297,6 +297,7 @@ fn with_kernel() -> Plan {
         params: vec![param],
         scalars: 1,
         workspace_bytes: 0,
+        cost: None,
     }];
     plan.scalars = vec![Scalar { name: "step".into(), source: ScalarSource::Step }];
     let home = |p| Home {

@@ -71,6 +71,7 @@ fn plan() -> Plan {
             params: vec![param(Mode::Read), param(Mode::ReadWrite)],
             scalars: 1,
             workspace_bytes: 20,
+            cost: None,
         }],
         scalars: vec![Scalar { name: "step".into(), source: ScalarSource::Step }],
         states: States {

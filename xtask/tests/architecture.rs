@@ -21,6 +21,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("piper-interp", &["piper-ir", "piper-dialects", "piper-plan"]),
     ("piper-codegen", &["piper-ir", "piper-dialects", "piper-plan"]),
     ("piper-runtime", &["piper-plan"]),
+    ("piper-sim", &["piper-plan"]),
 ];
 
 /// Folders whose crates stand above all layers and may use any of them.

@@ -151,12 +151,14 @@ impl Emitter<'_, '_> {
                         Ok(plan::Param { mode, dtype, elems })
                     })
                     .collect::<Result<Vec<_>>>()?;
+                let cost = self.cost(op, callee, &params)?;
                 let id = plan::KernelId(self.plan.kernels.len() as u32);
                 self.plan.kernels.push(plan::KernelDecl {
                     symbol: callee.text(self.ctx).to_owned(),
                     params,
                     scalars: scalar_ids.len() as u32,
                     workspace_bytes: 0,
+                    cost,
                 });
                 self.kernels.insert(callee, id);
                 id

@@ -3,6 +3,7 @@
 //! Buffers without offsets get memory of their own, one after the other, so a program can be run before its memory is planned.
 //! The dataflow is sealed on such a layout in any case: the memory plan is checked against it by `plan::verify`.
 
+mod cost;
 mod declarations;
 mod instructions;
 

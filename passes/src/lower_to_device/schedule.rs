@@ -1,9 +1,10 @@
 //! One global order of everything that is done, on all devices together.
 //!
 //! A *node* is an operation that becomes instructions. Edges are data, the orders of slices, and the overwriting of state (after
-//! every reader of the old content). The schedule is simulated with unit costs, each class computing one node at a time, and
-//! nodes are taken by the time at which they become ready. Any linear extension would be free of deadlock, since each device
-//! issues its communication in that order; this one keeps receives near the time when their values exist.
+//! every reader of the old content). The schedule is simulated with each class computing one node at a time, a whole backward for
+//! two units and anything else for one, and communication free as in the replay of schedules; nodes are taken by the time at which
+//! they become ready. Any linear extension would be free of deadlock, since each device issues its communication in that order; this
+//! one keeps receives near the time when their values exist, so that none holds up a send that could go before it.
 //!
 //! Aliases (`join`, `project`, `gradient`) and what is there at the beginning (`input`, `parameter`, `state`) are no nodes.
 
@@ -288,6 +289,7 @@ impl Planner<'_> {
         for i in 0..count {
             starts[i + 1] += starts[i];
         }
+        let ctx = self.module.ctx();
         let mut ready_at = vec![0u64; count];
         let mut clocks = vec![0u64; topology.classes.len()];
         let mut order = Vec::with_capacity(count);
@@ -304,11 +306,11 @@ impl Planner<'_> {
                 "dag.compute" => {
                     let here = self.nodes[at].classes.iter().map(|&c| c as usize);
                     let start = here.clone().map(|c| clocks[c]).fold(ready, u64::max);
-                    here.for_each(|c| clocks[c] = start + 1);
-                    start + 1
+                    let kind = Compute(self.nodes[at].op).kind(self.module).as_str(ctx);
+                    let end = start + if kind == Some("B") { 2 } else { 1 };
+                    here.for_each(|c| clocks[c] = end);
+                    end
                 }
-                "dag.transfer" | "dag.all_reduce" | "dag.reduce_scatter" | "dag.all_gather"
-                | "dag.all_to_all" => ready + 1,
                 _ => ready,
             };
             for &(_, to, _) in &self.edges[starts[at] as usize..starts[at + 1] as usize] {

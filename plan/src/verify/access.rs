@@ -4,23 +4,27 @@ use crate::schema::{BufferId, KernelDecl, Kind, Mode, Transfer};
 
 /// A use of a buffer by an instruction. Where a buffer is read and written, the read comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Access {
-    pub(super) buffer: BufferId,
-    pub(super) mode: Mode,
+pub struct Access {
+    /// Which.
+    pub buffer: BufferId,
+    /// How.
+    pub mode: Mode,
 }
 
 impl Access {
-    pub(super) fn reads(self) -> bool {
+    /// Whether its contents matter.
+    pub fn reads(self) -> bool {
         self.mode != Mode::Write
     }
 
-    pub(super) fn writes(self) -> bool {
+    /// Whether its contents change.
+    pub fn writes(self) -> bool {
         self.mode != Mode::Read
     }
 }
 
 /// Appends the accesses of an instruction in operand order. The plan's structure must be valid.
-pub(super) fn of(kind: &Kind, kernels: &[KernelDecl], out: &mut Vec<Access>) {
+pub fn of(kind: &Kind, kernels: &[KernelDecl], out: &mut Vec<Access>) {
     let read = |buffer| Access { buffer, mode: Mode::Read };
     let write = |buffer| Access { buffer, mode: Mode::Write };
     match kind {

@@ -74,7 +74,7 @@ pub(super) struct Network {
 impl Network {
     pub(super) fn of<'a>(plan: &'a Plan) -> Network {
         let mesh = plan.mesh();
-        let collapsed = collapsible_axes(plan);
+        let collapsed = replica_axes(plan);
         let origin: Coords = collapsed
             .iter()
             .enumerate()
@@ -211,8 +211,9 @@ impl Book {
     }
 }
 
-/// Which axes only multiply identical slices; see the head of this file.
-fn collapsible_axes(plan: &Plan) -> Vec<bool> {
+/// Per axis whether it only multiplies identical slices: all devices along it run the same program, no peer is ever named along
+/// it, and every communicator either ignores it or takes it whole. One slice then stands for all.
+pub fn replica_axes(plan: &Plan) -> Vec<bool> {
     let mesh = plan.mesh();
     let mut collapsible: Vec<bool> =
         (0..plan.mesh.len()).map(|axis| same_program_along(plan, &mesh, axis)).collect();

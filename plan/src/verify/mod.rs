@@ -11,7 +11,7 @@
 //! Later checks rely on earlier ones, so the first one that finds faults is the last one that runs, except that
 //! communication and memory are independent and both run.
 
-mod access;
+pub mod access;
 mod channels;
 mod comm;
 pub mod flow;
@@ -19,6 +19,8 @@ mod memory;
 mod rendezvous;
 mod states;
 mod structure;
+
+pub use channels::replica_axes;
 
 use crate::mesh::Mesh;
 use crate::schema::{Instr, Plan, ProgramId};

@@ -53,6 +53,7 @@ pub fn plan(shape: Shape) -> Plan {
         params,
         scalars,
         workspace_bytes: 0,
+        cost: None,
     };
     use Mode::{Read, ReadWrite, Write};
     plan.kernels = vec![

@@ -1,0 +1,7 @@
+//! `piper-sim`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    piper_sim_cli::main()
+}
