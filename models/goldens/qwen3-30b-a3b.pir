@@ -3,15 +3,15 @@ strategy.mesh @cluster <["pp" = 2, "ep" = 4]>
 
 func.func private @embed(tensor<16x4096xi32> {batch_dim = 0}, tensor<151936x2048xbf16>) -> (tensor<16x4096x2048xbf16> {batch_dim = 0})
   attributes {cost = {flops = 0.0000e0}, vjp = {input = {flops = 0.0000e0}, weight = {flops = 0.0000e0}}}
-func.func private @attn(tensor<16x4096x2048xbf16> {batch_dim = 0}, tensor<18876416xbf16>) -> (tensor<16x4096x2048xbf16> {batch_dim = 0})
-  attributes {cost = {flops = 4.6735e12}, vjp = {input = {flops = 7.9728e12}, weight = {flops = 2.4739e12}}}
+func.func private @attn(tensor<16x4096x2048xbf16> {batch_dim = 0}, tensor<18876416xbf16>) -> (tensor<16x4096x2048xbf16> {batch_dim = 0}, tensor<16x4096x9216xbf16> {batch_dim = 0})
+  attributes {cost = {flops = 4.6735e12}, vjp = {input = {flops = 7.9728e12}, weight = {flops = 2.4739e12}, saved = {operands = [0, 1], results = [1]}}}
 func.func private @route(tensor<16x4096x2048xbf16> {batch_dim = 0}, tensor<264192xbf16>) -> (tensor<128x16x256x2048xbf16> {batch_dim = 1})
   attributes {cost = {flops = 3.4360e10}, vjp = {input = {flops = 3.4360e10}, weight = {flops = 3.4360e10}}}
-func.func private @experts(tensor<128x16x256x2048xbf16> {batch_dim = 1, shard_dim = 0}, tensor<128x4718592xbf16> {shard_dim = 0}) -> (tensor<128x16x256x2048xbf16> {batch_dim = 1, shard_dim = 0})
-  attributes {cost = {flops = 4.9478e12}, vjp = {input = {flops = 4.9478e12}, weight = {flops = 4.9478e12}}}
+func.func private @experts(tensor<128x16x256x2048xbf16> {batch_dim = 1, shard_dim = 0}, tensor<128x4718592xbf16> {shard_dim = 0}) -> (tensor<128x16x256x2048xbf16> {batch_dim = 1, shard_dim = 0}, tensor<128x16x256x1536xbf16> {batch_dim = 1, shard_dim = 0})
+  attributes {cost = {flops = 4.9478e12}, vjp = {input = {flops = 4.9478e12}, weight = {flops = 4.9478e12}, saved = {operands = [0, 1], results = [1]}}}
 func.func private @combine(tensor<16x4096x2048xbf16> {batch_dim = 0}, tensor<128x16x256x2048xbf16> {batch_dim = 1}) -> (tensor<16x4096x2048xbf16> {batch_dim = 0})
   attributes {cost = {flops = 0.0000e0}, vjp = {input = {flops = 0.0000e0}, weight = {flops = 0.0000e0}}}
-func.func private @head(tensor<16x4096x2048xbf16> {batch_dim = 0}, tensor<151936x2048xbf16>, tensor<16x4096xi32> {batch_dim = 0}) -> tensor<f32>
+func.func private @head(tensor<16x4096x2048xbf16> {batch_dim = 0}, tensor<151936x2048xbf16>, tensor<16x4096xi32> {batch_dim = 0}) -> (tensor<f32>)
   attributes {cost = {flops = 4.0785e13}, vjp = {input = {flops = 4.0785e13}, weight = {flops = 4.0785e13}}}
 
 func.func @loss(%tokens: tensor<16x4096xi32> {role = "data", batch_dim = 0}, %targets: tensor<16x4096xi32> {role = "data", batch_dim = 0}) -> tensor<f32> {
@@ -22,15 +22,15 @@ func.func @loss(%tokens: tensor<16x4096xi32> {role = "data", batch_dim = 0}, %ta
   } : tensor<16x4096x2048xbf16>
   %a0, %s0 = strategy.annotate {PP = 0, LAYER = 0, PART = "attn"} {
     %w = nn.parameter "l0.attn" init = normal<0.0, 0.02> : tensor<18876416xbf16>
-    %y = func.call @attn(%h0, %w) : (tensor<16x4096x2048xbf16>, tensor<18876416xbf16>) -> tensor<16x4096x2048xbf16>
+    %y:2 = func.call @attn(%h0, %w) : (tensor<16x4096x2048xbf16>, tensor<18876416xbf16>) -> (tensor<16x4096x2048xbf16>, tensor<16x4096x9216xbf16>)
     %g = nn.parameter "l0.gate" init = normal<0.0, 0.02> : tensor<264192xbf16>
-    %s = func.call @route(%y, %g) : (tensor<16x4096x2048xbf16>, tensor<264192xbf16>) -> tensor<128x16x256x2048xbf16>
-    strategy.yield %y, %s : tensor<16x4096x2048xbf16>, tensor<128x16x256x2048xbf16>
+    %s = func.call @route(%y#0, %g) : (tensor<16x4096x2048xbf16>, tensor<264192xbf16>) -> tensor<128x16x256x2048xbf16>
+    strategy.yield %y#0, %s : tensor<16x4096x2048xbf16>, tensor<128x16x256x2048xbf16>
   } : tensor<16x4096x2048xbf16>, tensor<128x16x256x2048xbf16>
   %e0 = strategy.annotate {PP = 0, LAYER = 0, PART = "mlp"} {
     %w = nn.parameter "l0.experts" init = normal<0.0, 0.02> : tensor<128x4718592xbf16>
-    %y = func.call @experts(%s0, %w) : (tensor<128x16x256x2048xbf16>, tensor<128x4718592xbf16>) -> tensor<128x16x256x2048xbf16>
-    strategy.yield %y : tensor<128x16x256x2048xbf16>
+    %y:2 = func.call @experts(%s0, %w) : (tensor<128x16x256x2048xbf16>, tensor<128x4718592xbf16>) -> (tensor<128x16x256x2048xbf16>, tensor<128x16x256x1536xbf16>)
+    strategy.yield %y#0 : tensor<128x16x256x2048xbf16>
   } : tensor<128x16x256x2048xbf16>
   %h1 = strategy.annotate {PP = 0, LAYER = 0, PART = "combine"} {
     %y = func.call @combine(%a0, %e0) : (tensor<16x4096x2048xbf16>, tensor<128x16x256x2048xbf16>) -> tensor<16x4096x2048xbf16>
@@ -38,15 +38,15 @@ func.func @loss(%tokens: tensor<16x4096xi32> {role = "data", batch_dim = 0}, %ta
   } : tensor<16x4096x2048xbf16>
   %a1, %s1 = strategy.annotate {PP = 1, LAYER = 1, PART = "attn"} {
     %w = nn.parameter "l1.attn" init = normal<0.0, 0.02> : tensor<18876416xbf16>
-    %y = func.call @attn(%h1, %w) : (tensor<16x4096x2048xbf16>, tensor<18876416xbf16>) -> tensor<16x4096x2048xbf16>
+    %y:2 = func.call @attn(%h1, %w) : (tensor<16x4096x2048xbf16>, tensor<18876416xbf16>) -> (tensor<16x4096x2048xbf16>, tensor<16x4096x9216xbf16>)
     %g = nn.parameter "l1.gate" init = normal<0.0, 0.02> : tensor<264192xbf16>
-    %s = func.call @route(%y, %g) : (tensor<16x4096x2048xbf16>, tensor<264192xbf16>) -> tensor<128x16x256x2048xbf16>
-    strategy.yield %y, %s : tensor<16x4096x2048xbf16>, tensor<128x16x256x2048xbf16>
+    %s = func.call @route(%y#0, %g) : (tensor<16x4096x2048xbf16>, tensor<264192xbf16>) -> tensor<128x16x256x2048xbf16>
+    strategy.yield %y#0, %s : tensor<16x4096x2048xbf16>, tensor<128x16x256x2048xbf16>
   } : tensor<16x4096x2048xbf16>, tensor<128x16x256x2048xbf16>
   %e1 = strategy.annotate {PP = 1, LAYER = 1, PART = "mlp"} {
     %w = nn.parameter "l1.experts" init = normal<0.0, 0.02> : tensor<128x4718592xbf16>
-    %y = func.call @experts(%s1, %w) : (tensor<128x16x256x2048xbf16>, tensor<128x4718592xbf16>) -> tensor<128x16x256x2048xbf16>
-    strategy.yield %y : tensor<128x16x256x2048xbf16>
+    %y:2 = func.call @experts(%s1, %w) : (tensor<128x16x256x2048xbf16>, tensor<128x4718592xbf16>) -> (tensor<128x16x256x2048xbf16>, tensor<128x16x256x1536xbf16>)
+    strategy.yield %y#0 : tensor<128x16x256x2048xbf16>
   } : tensor<128x16x256x2048xbf16>
   %h2 = strategy.annotate {PP = 1, LAYER = 1, PART = "combine"} {
     %y = func.call @combine(%a1, %e1) : (tensor<16x4096x2048xbf16>, tensor<128x16x256x2048xbf16>) -> tensor<16x4096x2048xbf16>

@@ -12,8 +12,9 @@
 //! counts the half of the scores that causality leaves. What is not matrix products (norms, rotary positions, softmax, gates' activations) is
 //! left out of operations; bytes are not stated, so that a launch moves at least its operands and results.
 //! The gradient of a product costs once for its input and once for its weights; that of the attention itself recomputes the scores:
-//! five products for two, all of them in the input half (Dao et al. 2022). Saved is what enters: the rest is recomputed within the
-//! function, at no cost stated here.
+//! five products for two, all of them in the input half (Dao et al. 2022). A function keeps for its gradient what enters, and as a second
+//! result the operands of its activations, or queries, keys, values and output of the attention (of latent attention the compressed
+//! vectors, which are projected up again); norms are recomputed at no cost. [`Run::keeps`] can be off: then only what enters is kept.
 
 #![forbid(unsafe_code)]
 

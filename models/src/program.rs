@@ -95,60 +95,83 @@ impl<'a> Text<'a> {
         )
     }
 
-    fn declare(&mut self, name: &str, operands: &str, result: &str, piece: Piece) {
-        let (cost, vjp) = self.cost(piece);
+    /// A declaration; what it keeps is a second result.
+    fn declare(
+        &mut self,
+        name: &str,
+        operands: &[String],
+        result: &str,
+        piece: Piece,
+        kept: Option<String>,
+    ) {
+        let (cost, mut vjp) = self.cost(piece);
+        let mut results = result.to_owned();
+        if let Some(kept) = kept {
+            results = format!("{result}, {kept}");
+            let all: Vec<String> = (0..operands.len()).map(|i| i.to_string()).collect();
+            let _ = write!(vjp, ", saved = {{operands = [{}], results = [1]}}", all.join(", "));
+        }
         self.line(format!(
-            "func.func private @{name}({operands}) -> {result}\n  attributes {{cost = {cost}, vjp = {{{vjp}}}}}"
+            "func.func private @{name}({}) -> ({results})\n  attributes {{cost = {cost}, vjp = {{{vjp}}}}}",
+            operands.join(", ")
         ));
+    }
+
+    /// The type of what a function keeps of each token, if it keeps anything.
+    fn kept(&self, piece: Piece) -> Option<String> {
+        let (batch, sequence) = (self.run.batch(), self.model.sequence);
+        let ty = || format!("tensor<{batch}x{sequence}x{}x{}>", piece.kept, self.run.dtype);
+        (self.run.keeps && piece.kept > 0).then(ty)
+    }
+
+    /// The same of experts, for each token that was sent to one.
+    fn experts_kept(&self) -> Option<String> {
+        let piece = self.model.experts();
+        let at = self.sorted.strip_suffix(&format!("{}x{}>", self.model.width, self.run.dtype))?;
+        self.run.keeps.then(|| format!("{at}{}x{}>", piece.kept, self.run.dtype))
     }
 
     fn declarations(&mut self) {
         let model = self.model;
-        let (x, sorted, tokens) = (self.x.clone(), self.sorted.clone(), self.tokens.clone());
-        let (stream, of_tokens) =
-            (format!("{x} {{batch_dim = 0}}"), format!("{tokens} {{batch_dim = 0}}"));
+        let (x, sorted) = (self.x.clone(), self.sorted.clone());
+        let of_batch = |ty: &str| format!("{ty} {{batch_dim = 0}}");
+        let (stream, tokens) = (of_batch(&x), of_batch(&self.tokens));
         let is_divided = self.run.tp > 1;
-        let divided = if is_divided { " {shard_dim = 0}" } else { "" };
+        let divided = |ty: String| if is_divided { format!("{ty} {{shard_dim = 0}}") } else { ty };
         let summed = if is_divided { ", shard_sum" } else { "" };
-        let result = format!("({x} {{batch_dim = 0{summed}}})");
+        let result = format!("{x} {{batch_dim = 0{summed}}}");
+        let also = if is_divided { ", shard_dim = 2" } else { "" };
+        let keeps = |ty: Option<String>| ty.map(|ty| format!("{ty} {{batch_dim = 0{also}}}"));
         let table = format!("tensor<{}x{}x{}>", model.vocab, model.width, self.run.dtype);
-        let lookup = Piece { parameters: 0, cost: crate::Cost::default() };
-        self.declare("embed", &format!("{of_tokens}, {table}"), &format!("({stream})"), lookup);
-        let attention = self.weights(model.attention().parameters);
-        self.declare(
-            "attn",
-            &format!("{stream}, {attention}{divided}"),
-            &result,
-            model.attention(),
-        );
+        let lookup = Piece { parameters: 0, cost: crate::Cost::default(), kept: 0 };
+        self.declare("embed", &[tokens.clone(), table.clone()], &stream, lookup, None);
+        let mut part = |name: &str, piece: Piece| {
+            let operands = [stream.clone(), divided(self.weights(piece.parameters))];
+            let kept = keeps(self.kept(piece));
+            self.declare(name, &operands, &result, piece, kept);
+        };
+        part("attn", model.attention());
         if model.dense_layers > 0 {
-            let weights = self.weights(model.mlp().parameters);
-            self.declare("mlp", &format!("{stream}, {weights}{divided}"), &result, model.mlp());
+            part("mlp", model.mlp());
         }
         if model.dense_layers < model.layers {
             let gate = self.weights(model.route().parameters);
-            let sent = format!("({sorted} {{batch_dim = 1}})");
-            self.declare("route", &format!("{stream}, {gate}"), &sent, model.route());
-            let (arrived, weights) =
-                (format!("{sorted} {{batch_dim = 1, shard_dim = 0}}"), self.expert_weights());
-            self.declare(
-                "experts",
-                &format!("{arrived}, {weights} {{shard_dim = 0}}"),
-                &format!("({arrived})"),
-                model.experts(),
-            );
-            let mut operands = format!("{stream}, {sorted} {{batch_dim = 1}}");
-            if model.shared().parameters > 0 {
-                let _ = write!(operands, ", {}", self.weights(model.shared().parameters));
+            let sent = format!("{sorted} {{batch_dim = 1}}");
+            self.declare("route", &[stream.clone(), gate], &sent, model.route(), None);
+            let of_experts = |ty: String| format!("{ty} {{batch_dim = 1, shard_dim = 0}}");
+            let (arrived, weights) = (of_experts(sorted), self.expert_weights());
+            let operands = [arrived.clone(), format!("{weights} {{shard_dim = 0}}")];
+            let kept = self.experts_kept().map(of_experts);
+            self.declare("experts", &operands, &arrived, model.experts(), kept);
+            let shared = model.shared();
+            let mut operands = vec![stream.clone(), sent];
+            if shared.parameters > 0 {
+                operands.push(self.weights(shared.parameters));
             }
-            self.declare("combine", &operands, &result, model.shared());
+            let kept = self.kept(shared).map(|ty| of_batch(&ty));
+            self.declare("combine", &operands, &stream, shared, kept);
         }
-        self.declare(
-            "head",
-            &format!("{stream}, {table}, {of_tokens}"),
-            "tensor<f32>",
-            model.head(),
-        );
+        self.declare("head", &[stream, table, tokens], "tensor<f32>", model.head(), None);
         self.line("");
     }
 
@@ -201,31 +224,38 @@ impl<'a> Text<'a> {
         self.line("  func.return %loss : tensor<f32>\n}\n");
     }
 
-    fn call(&self, layer: u64, name: &str, from: &str, piece: Piece) -> [String; 2] {
+    /// The call of a part of a layer, and the name of its first result.
+    fn call(
+        &self,
+        layer: u64,
+        name: &str,
+        from: &str,
+        piece: Piece,
+    ) -> ([String; 2], &'static str) {
         let (x, weights) = (&self.x, self.weights(piece.parameters));
-        [
-            parameter("w", &format!("l{layer}.{name}"), &weights),
-            format!("%y = func.call @{name}(%{from}, %w) : ({x}, {weights}) -> {x}"),
-        ]
+        let (given, types, y) = results(x, self.kept(piece));
+        let call =
+            format!("{given} = func.call @{name}(%{from}, %w) : ({x}, {weights}) -> {types}");
+        ([parameter("w", &format!("l{layer}.{name}"), &weights), call], y)
     }
 
     fn dense_layer(&mut self, layer: u64, tags: &dyn Fn(&str) -> String) {
         let (x, next) = (self.x.clone(), layer + 1);
-        let attention = self.call(layer, "attn", &format!("h{layer}"), self.model.attention());
-        self.segment(&format!("a{layer}"), &x, &tags("attn"), &attention, "y");
+        let (attention, y) = self.call(layer, "attn", &format!("h{layer}"), self.model.attention());
+        self.segment(&format!("a{layer}"), &x, &tags("attn"), &attention, y);
         if self.run.tp == 1 {
-            let mlp = self.call(layer, "mlp", &format!("a{layer}"), self.model.mlp());
+            let (mlp, y) = self.call(layer, "mlp", &format!("a{layer}"), self.model.mlp());
             // Where others have experts, `mlp` means these.
             let part = if self.model.experts.is_some() { "dense" } else { "mlp" };
-            self.segment(&format!("h{next}"), &x, &tags(part), &mlp, "y");
+            self.segment(&format!("h{next}"), &x, &tags(part), &mlp, y);
             return;
         }
         // Sums over ranks are complete where they leave their segment; the stream is added to them outside.
         let sum = |a: String, b: String| [format!("%y = nn.add %{a}, %{b} : {x}")];
         let residual = sum(format!("h{layer}"), format!("a{layer}"));
         self.segment(&format!("r{layer}"), &x, &tags("residual"), &residual, "y");
-        let mlp = self.call(layer, "mlp", &format!("r{layer}"), self.model.mlp());
-        self.segment(&format!("m{layer}"), &x, &tags("mlp"), &mlp, "y");
+        let (mlp, y) = self.call(layer, "mlp", &format!("r{layer}"), self.model.mlp());
+        self.segment(&format!("m{layer}"), &x, &tags("mlp"), &mlp, y);
         let tail = sum(format!("r{layer}"), format!("m{layer}"));
         self.segment(&format!("h{next}"), &x, &tags("tail"), &tail, "y");
     }
@@ -233,36 +263,37 @@ impl<'a> Text<'a> {
     fn sparse_layer(&mut self, layer: u64, tags: &dyn Fn(&str) -> String) {
         let (x, sorted, next) = (self.x.clone(), self.sorted.clone(), layer + 1);
         let (gate, experts) = (self.weights(self.model.route().parameters), self.expert_weights());
-        let [weights, attention] =
-            self.call(layer, "attn", &format!("h{layer}"), self.model.attention());
-        let body = [
-            weights,
-            attention,
+        let (attention, y) = self.call(layer, "attn", &format!("h{layer}"), self.model.attention());
+        let gating = [
             parameter("g", &format!("l{layer}.gate"), &gate),
-            format!("%s = func.call @route(%y, %g) : ({x}, {gate}) -> {sorted}"),
+            format!("%s = func.call @route(%{y}, %g) : ({x}, {gate}) -> {sorted}"),
         ];
         self.line(format!("  %a{layer}, %s{layer} = strategy.annotate {{{}}} {{", tags("attn")));
-        for line in body {
+        for line in attention.iter().chain(&gating) {
             self.line(format!("    {line}"));
         }
-        self.line(format!("    strategy.yield %y, %s : {x}, {sorted}\n  }} : {x}, {sorted}"));
+        self.line(format!("    strategy.yield %{y}, %s : {x}, {sorted}\n  }} : {x}, {sorted}"));
+        let (given, types, y) = results(&sorted, self.experts_kept());
         let body = [
             parameter("w", &format!("l{layer}.experts"), &experts),
-            format!("%y = func.call @experts(%s{layer}, %w) : ({sorted}, {experts}) -> {sorted}"),
+            format!(
+                "{given} = func.call @experts(%s{layer}, %w) : ({sorted}, {experts}) -> {types}"
+            ),
         ];
-        self.segment(&format!("e{layer}"), &sorted, &tags("mlp"), &body, "y");
-        let shared = self.model.shared().parameters;
-        let call = format!("%a{layer}, %e{layer}");
-        let body = if shared > 0 {
-            let weights = self.weights(shared);
+        self.segment(&format!("e{layer}"), &sorted, &tags("mlp"), &body, y);
+        let shared = self.model.shared();
+        let (given, types, y) = results(&x, self.kept(shared));
+        let call = format!("{given} = func.call @combine(%a{layer}, %e{layer}");
+        let body = if shared.parameters > 0 {
+            let weights = self.weights(shared.parameters);
             vec![
                 parameter("w", &format!("l{layer}.shared"), &weights),
-                format!("%y = func.call @combine({call}, %w) : ({x}, {sorted}, {weights}) -> {x}"),
+                format!("{call}, %w) : ({x}, {sorted}, {weights}) -> {types}"),
             ]
         } else {
-            vec![format!("%y = func.call @combine({call}) : ({x}, {sorted}) -> {x}")]
+            vec![format!("{call}) : ({x}, {sorted}) -> {types}")]
         };
-        self.segment(&format!("h{next}"), &x, &tags("combine"), &body, "y");
+        self.segment(&format!("h{next}"), &x, &tags("combine"), &body, y);
     }
 
     fn plan(&mut self) {
@@ -298,6 +329,14 @@ impl<'a> Text<'a> {
             }
         }
         self.line("  strategy.optimizer adamw <lr = 1.0e-4, betas = [0.9, 0.95], weight_decay = 0.1, clip = 1.0>\n}");
+    }
+}
+
+/// How a call's results are named and typed, with what it keeps, and the name of the first.
+fn results(ty: &str, kept: Option<String>) -> (&'static str, String, &'static str) {
+    match kept {
+        Some(kept) => ("%y:2", format!("({ty}, {kept})"), "y#0"),
+        None => ("%y", ty.to_owned(), "y"),
     }
 }
 

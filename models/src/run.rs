@@ -45,6 +45,8 @@ pub struct Run {
     pub sequences: u64,
     /// ZeRO stage over `dp`.
     pub zero: u64,
+    /// Whether functions keep what their gradient needs beside what enters them; else that is recomputed, at no cost stated.
+    pub keeps: bool,
     /// Element type of parameters and activations.
     pub dtype: &'static str,
 }
@@ -62,6 +64,7 @@ impl Default for Run {
             microbatches: 1,
             sequences: 1,
             zero: 1,
+            keeps: true,
             dtype: "bf16",
         }
     }
