@@ -121,7 +121,8 @@ impl<'a> Text<'a> {
     fn kept(&self, piece: Piece) -> Option<String> {
         let (batch, sequence) = (self.run.batch(), self.model.sequence);
         let ty = || format!("tensor<{batch}x{sequence}x{}x{}>", piece.kept, self.run.dtype);
-        (self.run.keeps && piece.kept > 0).then(ty)
+        // Divided weights and what is kept are of different sizes, which one `shard_dim` cannot say.
+        (self.run.keeps && self.run.tp == 1 && piece.kept > 0).then(ty)
     }
 
     /// The same of experts, for each token that was sent to one.
@@ -140,8 +141,7 @@ impl<'a> Text<'a> {
         let divided = |ty: String| if is_divided { format!("{ty} {{shard_dim = 0}}") } else { ty };
         let summed = if is_divided { ", shard_sum" } else { "" };
         let result = format!("{x} {{batch_dim = 0{summed}}}");
-        let also = if is_divided { ", shard_dim = 2" } else { "" };
-        let keeps = |ty: Option<String>| ty.map(|ty| format!("{ty} {{batch_dim = 0{also}}}"));
+        let keeps = |ty: Option<String>| ty.map(|ty| of_batch(&ty));
         let table = format!("tensor<{}x{}x{}>", model.vocab, model.width, self.run.dtype);
         let lookup = Piece { parameters: 0, cost: crate::Cost::default(), kept: 0 };
         self.declare("embed", &[tokens.clone(), table.clone()], &stream, lookup, None);

@@ -45,7 +45,8 @@ pub struct Run {
     pub sequences: u64,
     /// ZeRO stage over `dp`.
     pub zero: u64,
-    /// Whether functions keep what their gradient needs beside what enters them; else that is recomputed, at no cost stated.
+    /// Whether functions keep what their gradient needs beside what enters them; else, and with `tp` above 1, that is recomputed,
+    /// at no cost stated.
     pub keeps: bool,
     /// Element type of parameters and activations.
     pub dtype: &'static str,

@@ -300,7 +300,7 @@ fn saved(module: &Module, func: Op, attr: Attr, reporter: &mut Reporter<'_>) -> 
     true
 }
 
-/// Dimensions of the batch (of one size), and those that are sharded: there, and in a result only if an operand has them.
+/// Dimensions of the batch, and those that are sharded: there, of one size, and in a result only if an operand has them.
 fn divided(module: &Module, func: Op, reporter: &mut Reporter<'_>) {
     let (ctx, loc) = (module.ctx(), module.op_loc(func));
     let Some(declared) = Declared::of(module, func) else { return };
@@ -331,8 +331,7 @@ fn divided(module: &Module, func: Op, reporter: &mut Reporter<'_>) {
                 return;
             };
             match &size {
-                // What is sharded is divided by the same number, whatever its size.
-                Some((known, first)) if *known != found && key != SHARD_DIM => {
+                Some((known, first)) if *known != found => {
                     reporter.error(
                         loc,
                         format!("{key} of {what} {at} of '@{name}' has size {found}, but that of {first} has {known}"),
