@@ -32,6 +32,7 @@ pub mod shard;
 pub mod split;
 pub mod split_backward;
 pub mod symbol_dce;
+pub mod tag;
 pub mod update;
 pub mod verify_dag;
 pub mod verify_device;

@@ -11,7 +11,7 @@ use piper_ir::pass::{PassInfo, PassRegistry};
 /// Every pass. A module of passes has `pub fn passes() -> Vec<PassInfo>`, and one line here.
 pub fn all() -> PassRegistry {
     let mut registry = PassRegistry::default();
-    let modules: [Vec<PassInfo>; 19] = [
+    let modules: [Vec<PassInfo>; 20] = [
         crate::canonicalize::passes(),
         crate::cse::passes(),
         crate::dce::passes(),
@@ -19,6 +19,7 @@ pub fn all() -> PassRegistry {
         crate::symbol_dce::passes(),
         crate::import_tags::passes(),
         crate::inline_calls::passes(),
+        crate::tag::passes(),
         crate::autodiff::passes(),
         crate::expand_directives::passes(),
         crate::build_dag::passes(),

@@ -63,6 +63,16 @@ fn file(info: &str, directives: &str) -> String {
     };
     let ty = "tensor<64x4xf32>";
     let (mut body, mut value) = (String::new(), "x".to_owned());
+    // Parts by letter instead: the k-th of a letter is tagged with the letter and k.
+    if let Some(parts) = option(info, "parts") {
+        for (number, part) in parts.chars().enumerate() {
+            let count = parts[..number].matches(part).count();
+            body +=
+                &format!("  %{number} = nn.gelu %{value} {{tags = {{{part} = {count}}}}} : {ty}\n");
+            value = number.to_string();
+        }
+    }
+    let stages = if body.is_empty() { stages } else { Vec::new() };
     for (layer, stage) in stages.iter().enumerate() {
         body += &format!(
             "  %{layer} = nn.gelu %{value} {{tags = {{PP = {stage}, LAYER = {layer}, kind = \"block\"}}}} : {ty}\n"

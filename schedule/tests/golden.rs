@@ -343,11 +343,16 @@ fn filters_select() {
         ("{MB = -|0, PP = \"1\",}", true),
         ("{PP = -|0}", false),
         ("{PP = 01}", false),
+        ("{PP = 0:2}", true),
+        ("{PP = 2:9|-}", false),
+        ("{PP = 0:1|1:2}", true),
+        ("{PASS = 0:2}", false),
+        ("{MB = 0:2}", false),
     ] {
         assert_eq!(Filter::parse(filter).unwrap().matches(tags), selects, "{filter}");
     }
-    let spaced = Filter::parse(" { PP=0 | 2 ,MB = *,X = \"a b\", } ").unwrap();
-    assert_eq!(spaced.to_string(), "{PP = 0|2, MB = *, X = \"a b\"}");
+    let spaced = Filter::parse(" { PP=0 | 2:04 ,MB = *,X = \"a b\", } ").unwrap();
+    assert_eq!(spaced.to_string(), "{PP = 0|2:4, MB = *, X = \"a b\"}");
 }
 
 #[test]

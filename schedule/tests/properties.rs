@@ -2,7 +2,7 @@
 
 use piper_schedule::generate::p2p_batches;
 use piper_schedule::lower::{Lowering, Op, Program, Transport, lower, merge_bw};
-use piper_schedule::text::{filter::Filter, order, pipeline::Pipeline};
+use piper_schedule::text::{filter::Filter, layout, order, pipeline::Pipeline};
 use piper_schedule::{Config, Costs, Table, generate, generate::SCHEDULES, torch_csv};
 use proptest::prelude::*;
 
@@ -223,6 +223,7 @@ proptest! {
         for error in [
             order::parse(&text).err(),
             Filter::parse(&text).err(),
+            layout::parse(&text).err(),
             Pipeline::parse(&text).err(),
             torch_csv::read(&text).err(),
             torch_csv::read_program(&text).err(),

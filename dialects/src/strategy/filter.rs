@@ -8,7 +8,7 @@ use piper_ir::{Attr, AttrData, Context, Op, ParseResult, Parser, Printer, TokenK
 use piper_schedule::text::Span;
 use piper_schedule::text::filter::{Clause, Filter, Pattern};
 
-use super::{SplitBackwardOp, tag_text};
+use super::{SplitBackwardOp, TagOp, tag_text};
 
 /// The filter behind a filter attribute; `None` if it is not one.
 pub fn filter_of(ctx: &Context, attr: Attr) -> Option<Filter> {
@@ -138,6 +138,23 @@ pub(super) fn print(p: &mut Printer<'_>, attr: Attr) {
         }
     });
     p.text("}");
+}
+
+/// `{LAYER = 0:4} as {PP = 0}`
+pub(super) fn parse_tag(p: &mut Parser<'_>) -> ParseResult<()> {
+    let filter = parse(p)?;
+    p.set_attr("filter", filter);
+    p.expect_keyword("as")?;
+    let tags = parse(p)?;
+    p.set_attr("tags", tags);
+    p.parse_optional_attributes()
+}
+
+pub(super) fn print_tag(p: &mut Printer<'_>, op: Op) {
+    print(p, TagOp(op).filter(p.module()));
+    p.text(" as");
+    print(p, TagOp(op).tags(p.module()));
+    p.attr_dict(op, &["filter", "tags"]);
 }
 
 pub(super) fn parse_op(p: &mut Parser<'_>) -> ParseResult<()> {

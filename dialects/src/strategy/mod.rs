@@ -27,9 +27,9 @@ pub use filter::{filter_attr, filter_of};
 pub use homes::{homes_attrs, range_attr};
 pub use mesh::{Axis, Mesh, Slice, SliceFault};
 pub use ops::{
-    AnnotateOp, DualPipeOp, GroupOp, MeshOp, OptimizerOp, OrderOp, PipelineOp, PlaceOp, PlanOp,
-    RecomputeOp, ReplicateOp, ShardOp, SplitBackwardOp, SplitOp, TableOp, UpdateOp, YieldOp,
-    ZeroOp,
+    AnnotateOp, DualPipeOp, GroupOp, LayoutOp, MeshOp, OptimizerOp, OrderOp, PipelineOp, PlaceOp,
+    PlanOp, RecomputeOp, ReplicateOp, ShardOp, SplitBackwardOp, SplitOp, TableOp, TagOp, UpdateOp,
+    YieldOp, ZeroOp,
 };
 pub use optimizer::{Algorithm, LearningRate, OptimizerSpec, copy_optimizer};
 pub use order::row_of;

@@ -145,6 +145,34 @@ dialect_ops! {
         verify: verify::dualpipe,
     }
 
+    /// Divides the parts of a model into stages: tag `stages` gets the numbers of the stages.
+    ///
+    /// In the text a letter is a part of the model and `|` ends a stage; `*3` repeats the letter or the group in parentheses before it. The
+    /// k-th `t` is what is tagged `t = k` (from 0), and so on for every letter. Two bars in a row leave a stage empty. Expands to
+    /// `tag`.
+    ///
+    /// ```mlir
+    /// strategy.layout stages = "PP" "Et*3|(tt|)*29,m|L"
+    /// ```
+    LayoutOp = "strategy.layout" {
+        attrs: { stages: one(A::Str), layout: one(A::Str) },
+        format: "`stages` `=` $stages $layout attr-dict",
+        verify: verify::layout,
+    }
+
+    /// Gives what a filter selects a further tag, before anything else looks at tags.
+    ///
+    /// A tag that is there already gets the new value.
+    ///
+    /// ```mlir
+    /// strategy.tag {LAYER = 0:4} as {PP = 0}
+    /// ```
+    TagOp = "strategy.tag" {
+        attrs: { filter: one(FILTER), tags: one(A::Dict) },
+        syntax: (filter::parse_tag, filter::print_tag),
+        verify: verify::tag,
+    }
+
     /// Runs the stages of a tag by a schedule that is written out: a row for each coordinate of the axis.
     ///
     /// A row is in the order language, as in `order`, or a line of torch's pipeline-schedule CSV. Microbatches are those that the rows

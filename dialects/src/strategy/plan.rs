@@ -10,7 +10,7 @@ use super::homes::range_of;
 use super::ops::*;
 use super::order::row_of;
 use super::shard::patterns_of;
-use super::{Mesh, OptimizerSpec, Recomputed, Slice, filter_of, recompute, table};
+use super::{Mesh, OptimizerSpec, Recomputed, Slice, filter_of, recompute, table, tag_text};
 use crate::dag::Graph;
 
 /// Bytes of a communication bucket where none is written.
@@ -73,6 +73,10 @@ pub enum Kind {
     },
     /// Named: DualPipe; `vee` is DualPipeV.
     DualPipe { axis: String, stages: String, microbatches: u32, vee: bool, count: Option<u32> },
+    /// Named: the parts of every stage in order; `stages` is the tag that numbers the stages.
+    Layout { stages: String, parts: Vec<Vec<(char, u32)>> },
+    /// Primitive: tags for what `filter` selects.
+    Tag { filter: Filter, tags: Vec<(String, String)> },
     /// Named: the schedule whose rows are given, one for each coordinate of `axis`.
     Table { axis: String, stages: String, rows: Vec<Vec<Slot>>, microbatches: u32 },
     /// Named: ZeRO.
@@ -129,6 +133,7 @@ impl Kind {
             Kind::Pipeline { .. }
                 | Kind::DualPipe { .. }
                 | Kind::Table { .. }
+                | Kind::Layout { .. }
                 | Kind::Zero { .. }
                 | Kind::Optimizer(_)
         )
@@ -263,6 +268,16 @@ impl Kind {
                 vee: text("variant").as_deref() == Some("v"),
                 count: number("count"),
             },
+            LayoutOp::NAME => Kind::Layout {
+                stages: text("stages")?,
+                parts: piper_schedule::text::layout::parse(&text("layout")?).ok()?,
+            },
+            TagOp::NAME => {
+                let tags = TagOp(op).tags(module).as_dict(ctx)?.iter();
+                let tags = tags.map(|(n, v)| Some((n.text(ctx).to_owned(), tag_text(ctx, *v)?)));
+                let filter = filter_of(ctx, TagOp(op).filter(module))?;
+                Kind::Tag { filter, tags: tags.collect::<Option<_>>()? }
+            }
             TableOp::NAME => {
                 let rows = table::rows_of(ctx, TableOp(op).rows(module))?;
                 let microbatches = table::microbatches(&rows);

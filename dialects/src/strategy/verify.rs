@@ -255,6 +255,8 @@ const DIRECTIVES: &[&str] = &[
     PipelineOp::NAME,
     DualPipeOp::NAME,
     TableOp::NAME,
+    LayoutOp::NAME,
+    TagOp::NAME,
     ZeroOp::NAME,
     ReplicateOp::NAME,
     ShardOp::NAME,
@@ -443,6 +445,42 @@ pub(super) fn split_backward(module: &Module, op: Op, reporter: &mut Reporter<'_
 pub(super) fn recompute(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
     if plan_mesh(module, op, reporter).is_some() {
         super::recompute::verify(module, op, reporter);
+    }
+}
+
+pub(super) fn layout(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
+    plan_mesh(module, op, reporter);
+    let text = LayoutOp(op).layout(module).as_str(module.ctx()).unwrap_or_default();
+    if let Err(error) = piper_schedule::text::layout::parse(text) {
+        let mut message = format!("in the layout, column {}: {}", error.column, error.message);
+        if let Some(expected) = &error.expected {
+            message.push_str(&format!("; expected {expected}"));
+        }
+        reporter.error(module.op_loc(op), message).hint = error.hint;
+    }
+}
+
+pub(super) fn tag(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
+    let (ctx, loc) = (module.ctx(), module.op_loc(op));
+    plan_mesh(module, op, reporter);
+    let tags = TagOp(op).tags(module).as_dict(ctx).unwrap_or_default();
+    if tags.is_empty() {
+        reporter.error(loc, "'as' gives no tag").hint("write one, as in {LAYER = 0:4} as {PP = 0}");
+    }
+    for (name, value) in tags {
+        let (name, text) = (name.text(ctx), tag_text(ctx, *value));
+        if matches!(name, "MB" | "PASS") {
+            reporter.error(loc, format!("the compiler gives the tag {name}, so a plan may not"));
+        }
+        let is_pattern = text.as_deref().is_none_or(|text| {
+            matches!(text, "*" | "-")
+                || piper_schedule::text::filter::Pattern::range(text).is_some()
+        });
+        if is_pattern {
+            reporter
+                .error(loc, format!("{name} has no value: a tag is an integer or a string"))
+                .hint("what stands after 'as' is given, not asked for");
+        }
     }
 }
 

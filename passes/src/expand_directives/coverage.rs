@@ -21,7 +21,8 @@ pub(super) fn check(module: &Module, plan: &PlanSpec, reporter: &mut Reporter<'_
             Kind::Place { filter, .. }
             | Kind::SplitBackward { filter }
             | Kind::Shard { filter, .. }
-            | Kind::Recompute { filter, .. } => {
+            | Kind::Recompute { filter, .. }
+            | Kind::Tag { filter, .. } => {
                 selects_something(&ops, filter, directive.loc, reporter);
             }
             Kind::Order { stages, .. } if ops.iter().all(|op| op.tag(stages).is_none()) => {

@@ -1,6 +1,6 @@
 //! `expand-directives`: named directives become the primitives they stand for, in the file, for all to read.
 //!
-//! Input: `strategy.plan`s. Output: the same plans with `pipeline`, `dualpipe`, `table`, `zero` and `optimizer` replaced by `split`,
+//! Input: `strategy.plan`s. Output: the same plans with `pipeline`, `dualpipe`, `table`, `layout`, `zero` and `optimizer` replaced by `tag`, `split`,
 //! `place`, `split_backward`, `order`, `replicate` and `update`, in place and with the directive's location; then the plan is
 //! [checked](check) as a whole. Running it again changes nothing. The passes named after a directive expand theirs by the
 //! functions [`pipeline`], [`dualpipe`], [`table`], [`zero`] and [`optimizer`] here.
@@ -20,6 +20,7 @@ mod axes;
 mod check;
 mod coverage;
 mod flow;
+mod layout;
 mod orders;
 mod pipeline;
 mod stages;
@@ -34,6 +35,7 @@ use piper_ir::pass::{PassFailed, PassInfo, PassResult};
 use piper_ir::{Attr, Builder, Module, Op, Reporter};
 
 pub use check::check;
+pub use layout::layout;
 pub use pipeline::{dualpipe, pipeline};
 pub use stages::{Stages, TaggedOp, tagged_operations};
 pub use table::table;
@@ -79,7 +81,7 @@ fn expand_plan(
     let plan = read(module, op, reporter)?;
     axes::check(module, &plan, reporter)?;
     crate::refine_mesh::run(module, op, reporter)?;
-    let plan = read(module, op, reporter)?;
+    let mut plan = read(module, op, reporter)?;
     // Before schedules are made for microbatches that do not exist.
     let errors = reporter.error_count();
     check::batch(module, &plan, reporter);
@@ -87,16 +89,27 @@ fn expand_plan(
         return Err(PassFailed);
     }
     let mut result = Ok(());
-    for directive in plan.directives.iter().filter(|directive| directive.kind.is_named()) {
+    let named = plan.directives.clone().into_iter().filter(|directive| directive.kind.is_named());
+    // Layouts give the tags that others speak of.
+    let (layouts, others): (Vec<_>, Vec<_>) =
+        named.partition(|directive| matches!(directive.kind, Kind::Layout { .. }));
+    for directive in layouts.iter().chain(&others) {
         let expanded = match &directive.kind {
             Kind::Pipeline { .. } => pipeline(module, &plan, directive, reporter),
             Kind::DualPipe { .. } => dualpipe(module, &plan, directive, reporter),
             Kind::Table { .. } => table(module, &plan, directive, reporter),
+            Kind::Layout { .. } => layout(module, &plan, directive, reporter),
             Kind::Zero { .. } => Ok(zero(module, directive)),
             _ => Ok(optimizer(module, directive)),
         };
         *count += u64::from(expanded.is_ok());
-        result = expanded.map(|_| ()).and(result);
+        // Without its stages nothing can be said of a pipeline.
+        if matches!(directive.kind, Kind::Layout { .. }) {
+            expanded?;
+            plan = read(module, op, reporter)?;
+        } else {
+            result = expanded.map(|_| ()).and(result);
+        }
     }
     result?;
     let plan = read(module, op, reporter)?;

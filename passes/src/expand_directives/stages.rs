@@ -2,7 +2,7 @@
 //!
 //! It is read at any level: annotated regions with calls, operations with `tags`, or the compute nodes of a graph.
 
-use piper_dialects::strategy::{AnnotateOp, PlanSpec, merge, tag_text, tags_attr};
+use piper_dialects::strategy::{AnnotateOp, Kind, PlanSpec, merge, tag_text, tags_attr};
 use piper_dialects::{dag, func, nn};
 use piper_ir::diag::did_you_mean;
 use piper_ir::pass::PassFailed;
@@ -32,7 +32,7 @@ pub struct Stages {
     numbers: Vec<u32>,
 }
 
-/// The operations that a plan distributes, in text order: not parameters and constants, which live where they are used.
+/// The operations that a plan distributes, in text order, with the tags that they have and that the plan gives: not parameters and constants, which live where they are used.
 pub fn tagged_operations(module: &Module, plan: &PlanSpec) -> Vec<TaggedOp> {
     let mut found = Vec::new();
     let is_graph = dag::Graph::cast(module, plan.function).is_some();
@@ -42,6 +42,15 @@ pub fn tagged_operations(module: &Module, plan: &PlanSpec) -> Vec<TaggedOp> {
             if !is_graph || dag::Compute::cast(module, op).is_some() {
                 collect(module, op, None, &mut callees, &mut found);
             }
+        }
+    }
+    // What a plan's tags give holds as if it stood on the operations.
+    for directive in &plan.directives {
+        let Kind::Tag { filter, tags } = &directive.kind else { continue };
+        for op in found.iter_mut().filter(|op| filter.matches(|tag| op.tag(tag))) {
+            op.tags.retain(|(known, _)| tags.iter().all(|(name, _)| name != known));
+            op.tags.extend(tags.iter().cloned());
+            op.tags.sort();
         }
     }
     found

@@ -5,6 +5,7 @@
 //! [`TextError`] carries the place, what was expected there in words, and a hint.
 
 pub mod filter;
+pub mod layout;
 pub mod order;
 pub mod pipeline;
 

@@ -394,3 +394,104 @@ strategy.plan @train for @loss on @m {
 
 // CHECK: error: {{.*}}"keep" or "again"
 // CHECK-NEXT: --> {{.*}}stages.pir:[[#@LINE-4]]:3
+
+// -----
+
+// A layout with more parts than the model.
+strategy.mesh @m <["pp" = 2, "dp" = 2]>
+func.func @loss(%x: tensor<16x4xf32> {role = "data", batch_dim = 0}) -> tensor<16x4xf32> {
+  %0 = nn.gelu %x {tags = {E = 0}} : tensor<16x4xf32>
+  %1 = nn.gelu %0 {tags = {t = 0}} : tensor<16x4xf32>
+  %2 = nn.gelu %1 {tags = {L = 0}} : tensor<16x4xf32>
+  func.return %2 : tensor<16x4xf32>
+}
+strategy.plan @train for @loss on @m {
+  strategy.layout stages = "PP" "Et|tL"
+}
+
+// CHECK: error: the layout has 2 t, but no operation is tagged t = 1
+// CHECK-NEXT: --> {{.*}}stages.pir:[[#@LINE-4]]:3
+// CHECK: help: strategy.annotate {t = 1} tags the part
+
+// -----
+
+// And one with fewer.
+strategy.mesh @m <["pp" = 2, "dp" = 2]>
+func.func @loss(%x: tensor<16x4xf32> {role = "data", batch_dim = 0}) -> tensor<16x4xf32> {
+  %0 = nn.gelu %x {tags = {E = 0}} : tensor<16x4xf32>
+  %1 = nn.gelu %0 {tags = {t = 0}} : tensor<16x4xf32>
+  %2 = nn.gelu %1 {tags = {t = 1}} : tensor<16x4xf32>
+  %3 = nn.gelu %2 {tags = {L = 0}} : tensor<16x4xf32>
+  func.return %3 : tensor<16x4xf32>
+}
+strategy.plan @train for @loss on @m {
+  strategy.layout stages = "PP" "Et|L"
+}
+
+// CHECK: error: no stage of the layout has the part t = 1
+// CHECK-NEXT: --> {{.*}}stages.pir:[[#@LINE-4]]:3
+// CHECK: note: which stands here
+
+// -----
+
+// A layout that is none.
+strategy.mesh @m <["pp" = 2, "dp" = 2]>
+func.func @loss(%x: tensor<16x4xf32> {role = "data", batch_dim = 0}) -> tensor<16x4xf32> {
+  %0 = nn.gelu %x {tags = {E = 0}} : tensor<16x4xf32>
+  %1 = nn.gelu %0 {tags = {t = 0}} : tensor<16x4xf32>
+  %2 = nn.gelu %1 {tags = {L = 0}} : tensor<16x4xf32>
+  func.return %2 : tensor<16x4xf32>
+}
+strategy.plan @train for @loss on @m {
+  strategy.layout stages = "PP" "Et|(t"
+}
+
+// CHECK: error: in the layout, column 4: this '(' is not closed
+// CHECK-NEXT: --> {{.*}}stages.pir:[[#@LINE-4]]:3
+
+// -----
+
+// A pipeline along parts in the wrong order.
+strategy.mesh @m <["pp" = 2, "dp" = 2]>
+func.func @loss(%x: tensor<16x4xf32> {role = "data", batch_dim = 0}) -> tensor<16x4xf32> {
+  %0 = nn.gelu %x {tags = {E = 0}} : tensor<16x4xf32>
+  %1 = nn.gelu %0 {tags = {t = 0}} : tensor<16x4xf32>
+  %2 = nn.gelu %1 {tags = {L = 0}} : tensor<16x4xf32>
+  func.return %2 : tensor<16x4xf32>
+}
+strategy.plan @train for @loss on @m {
+  strategy.layout stages = "PP" "L|tE"
+  strategy.pipeline over "pp" stages = "PP" schedule = "1f1b" microbatches = 2
+}
+
+// CHECK: error: PP = 0 uses what PP = 1 makes, so neither can run first
+
+// -----
+
+// A tag that is not given but asked for.
+strategy.mesh @m <["pp" = 2, "dp" = 2]>
+func.func @loss(%x: tensor<16x4xf32> {role = "data", batch_dim = 0}) -> tensor<16x4xf32> {
+  %0 = nn.gelu %x {tags = {E = 0}} : tensor<16x4xf32>
+  func.return %0 : tensor<16x4xf32>
+}
+strategy.plan @train for @loss on @m {
+  strategy.tag {E = 0} as {PP = *}
+}
+
+// CHECK: error: PP has no value: a tag is an integer or a string
+// CHECK-NEXT: --> {{.*}}stages.pir:[[#@LINE-4]]:3
+
+// -----
+
+// A tag that the compiler gives.
+strategy.mesh @m <["pp" = 2, "dp" = 2]>
+func.func @loss(%x: tensor<16x4xf32> {role = "data", batch_dim = 0}) -> tensor<16x4xf32> {
+  %0 = nn.gelu %x {tags = {E = 0}} : tensor<16x4xf32>
+  func.return %0 : tensor<16x4xf32>
+}
+strategy.plan @train for @loss on @m {
+  strategy.tag {E = 0} as {MB = 1}
+}
+
+// CHECK: error: the compiler gives the tag MB, so a plan may not
+// CHECK-NEXT: --> {{.*}}stages.pir:[[#@LINE-4]]:3

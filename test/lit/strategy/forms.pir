@@ -42,6 +42,10 @@ strategy.plan @train for @loss on @cluster {
   strategy.dualpipe over "pp" stages = "PP" count = 4 microbatches = 8
   // CHECK-NEXT: strategy.table over "pp" stages = "PP" rows = ["0F0 0B0", "1F0,1B0", "", "."] {note = 1}
   strategy.table over "pp" stages = "PP" rows = ["0F0 0B0", "1F0,1B0", "", "."] {note = 1}
+  // CHECK-NEXT: strategy.layout stages = "PP" "Et*3|(tt|)*29,m|L"
+  strategy.layout stages = "PP" "Et*3|(tt|)*29,m|L"
+  // CHECK-NEXT: strategy.tag {LAYER = 0:4} as {PP = 0, kind = block} {note = 1 : i64}
+  strategy.tag {LAYER = 0:4} as {PP = 0, kind = block} {note = 1}
   // CHECK-NEXT: strategy.recompute {PP = *}{{$}}
   strategy.recompute {PP = *}
   // CHECK-NEXT: strategy.recompute {MB = 0:4, PP = 0|2} only = ["nn.gelu", "nn.rms_norm"] weights = "again"

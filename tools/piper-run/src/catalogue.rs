@@ -13,7 +13,7 @@ use crate::args::Level;
 use crate::compare::{Comparison, Tier};
 use crate::compile::{Options, compile};
 use crate::data::Corpus;
-use crate::models::{Gpt, Layout};
+use crate::models::{Gpt, Layout, Tags};
 use crate::run::{EngineOptions, open};
 use crate::train::Training;
 
@@ -31,8 +31,8 @@ pub struct Entry {
     pub name: String,
     /// Stages of the model, as [`Layout::stages`].
     pub stages: String,
-    /// Every part of a stage is a segment of its own.
-    pub is_fine: bool,
+    /// How the parts are tagged.
+    pub tags: Tags,
     /// The embedding is added to what enters the head.
     pub has_skip: bool,
     /// The head is the embedding again.
@@ -59,8 +59,7 @@ pub struct Outcome {
 impl Entry {
     /// The text of `model` under this strategy. Its blocks, stages and tie are the entry's.
     pub fn text(&self, model: &Gpt, optimizer: &str) -> String {
-        let layout =
-            Layout { stages: &self.stages, is_fine: self.is_fine, has_skip: self.has_skip };
+        let layout = Layout { stages: &self.stages, tags: self.tags, has_skip: self.has_skip };
         let model = Gpt { is_tied: self.is_tied, ..*model };
         model.text_of(layout, &self.mesh, &self.directives, optimizer)
     }
@@ -198,7 +197,7 @@ pub fn entries() -> Vec<Entry> {
     let base = Entry {
         name: String::new(),
         stages: String::new(),
-        is_fine: false,
+        tags: Tags::Stages,
         has_skip: false,
         is_tied: false,
         mesh: "\"pp\" = 4".to_owned(),
@@ -248,7 +247,7 @@ pub fn entries() -> Vec<Entry> {
             directives: (schedule.directive)(""),
             ..base.clone()
         };
-        all.push(Entry { is_fine: true, ..of(" segments") });
+        all.push(Entry { tags: Tags::Parts, ..of(" segments") });
         all.push(Entry { has_skip: true, ..of(" skip connection") });
         all.push(Entry { is_tied: true, ..of(" tied embedding") });
     }
@@ -295,10 +294,23 @@ fn special(base: &Entry) -> Vec<Entry> {
     all.push(Entry {
         name: "1f1b pp4 recompute by segment".to_owned(),
         stages: even(4),
-        is_fine: true,
+        tags: Tags::Parts,
         directives: (SCHEDULES[1].directive)("") + "\nstrategy.recompute {PART = 1|3|5|7}",
         ..base.clone()
     });
+    for (schedule, stages, layout, count) in [
+        (&SCHEDULES[1], "Ett|ttt|t|ttL", "Ett|t*3|t|ttL", ""),
+        (&SCHEDULES[7], "Ett|t||tt|tt||tL|", "Ett|t||(tt|)*2|tL|", " count = 8"),
+    ] {
+        all.push(Entry {
+            name: format!("{} pp4 layout", schedule.name),
+            stages: stages.to_owned(),
+            tags: Tags::Letters,
+            directives: format!("strategy.layout stages = \"PP\" \"{layout}\"\n")
+                + &(schedule.directive)(count),
+            ..base.clone()
+        });
+    }
     let pp2 = Entry { mesh: "\"pp\" = 2".to_owned(), devices: 2, ..base.clone() };
     all.push(Entry {
         name: "by hand: primitives pp2".to_owned(),

@@ -20,7 +20,7 @@ use crate::{Failure, single};
 const MODEL: &str = "import-tags,inline-calls";
 /// Passes from there to a placed, ordered graph with an optimizer. Directives are expanded before the graph is built, so that
 /// what is wrong with them is said of the model's operations.
-const GRAPH: &str = "autodiff,expand-directives,build-dag,{B},place{A},order{A}{R},verify-dag";
+const GRAPH: &str = "expand-directives,tag,autodiff,build-dag,{B},place{A},order{A}{R},verify-dag";
 
 /// What to compile, and how.
 #[derive(Clone, Copy, Debug, Default)]

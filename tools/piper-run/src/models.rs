@@ -25,14 +25,26 @@ pub struct Gpt {
     pub is_tied: bool,
 }
 
+/// Tags of the parts of a model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tags {
+    /// `PP`, the number of the stage: a stage is a segment.
+    #[default]
+    Stages,
+    /// `PP`, and `PART`, the number of the part: every part is a segment.
+    Parts,
+    /// The letter of the part, with its number among those of the letter; `strategy.layout` makes stages of them.
+    Letters,
+}
+
 /// What stands in which stage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Layout<'a> {
     /// Stages divided by `|`: `E` is the embedding, `t` a block, `L` the norm, the head and the loss. A stage of no letter is
     /// empty. The first part is `E`, the last is `L`.
     pub stages: &'a str,
-    /// Every part is a segment of its own, tagged `PART`.
-    pub is_fine: bool,
+    /// How parts are tagged.
+    pub tags: Tags,
     /// The embedding is added to what enters the head.
     pub has_skip: bool,
 }
@@ -210,8 +222,15 @@ impl Gpt {
         for (number, (stage, part)) in parts.enumerate() {
             let is_last = part == 'L';
             let ty = if is_last { &scalar } else { &x };
-            let own = if layout.is_fine { format!(", PART = {number}") } else { String::new() };
-            let _ = writeln!(out, "  %s{number} = strategy.annotate {{PP = {stage}{own}}} {{");
+            let tags = match layout.tags {
+                Tags::Stages => format!("PP = {stage}"),
+                Tags::Parts => format!("PP = {stage}, PART = {number}"),
+                Tags::Letters => {
+                    let count = if part == 't' { layer } else { 0 };
+                    format!("{part} = {count}")
+                }
+            };
+            let _ = writeln!(out, "  %s{number} = strategy.annotate {{{tags}}} {{");
             match part {
                 'E' => {
                     let wte = self.tensor(&[v, d]);
