@@ -120,7 +120,7 @@ pub fn primitives(
     let mut rows = Vec::new();
     let recomputed: Vec<_> = directives.iter().filter_map(recompute_of).collect();
     // One body for all microbatches is made before they are; where they differ, after.
-    let by_microbatch = recomputed.iter().any(|r| r.filter.clauses.iter().any(|c| c.tag == "MB"));
+    let by_microbatch = directives.iter().any(|d| changes_some_microbatches(&d.kind));
     if by_microbatch {
         microbatches(module, graph, &directives, shape, reporter)?;
     }
@@ -161,6 +161,14 @@ pub fn primitives(
         module.erase(directive.op);
     }
     Ok(())
+}
+
+/// Whether a directive changes the bodies of some microbatches only, so that the batch is to be divided before it is applied.
+pub fn changes_some_microbatches(kind: &Kind) -> bool {
+    let (Kind::Recompute { filter, .. } | Kind::SplitBackward { filter }) = kind else {
+        return false;
+    };
+    filter.clauses.iter().any(|clause| clause.tag == expand_directives::MICROBATCH_TAG)
 }
 
 fn recompute_of(directive: &Directive) -> Option<recompute::Recompute> {

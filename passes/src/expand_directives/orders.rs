@@ -5,6 +5,7 @@ use piper_ir::{Loc, Module, Reporter};
 use piper_schedule::text::filter::Filter;
 use piper_schedule::{Action, Deadlock, Kind as Work, Placement, Position, Problem, Slot, Table};
 
+use super::MICROBATCH_TAG;
 use super::check::microbatches;
 use super::stages::{Stages, tagged_operations};
 
@@ -213,10 +214,14 @@ fn halves_are_split(plan: &PlanSpec, rows: &[Row<'_>], tag: &str, reporter: &mut
         let actions = row.slots.iter().flat_map(Slot::actions);
         let unsplit =
             actions.filter(|action| matches!(action.kind, Work::I | Work::W)).find(|action| {
-                let stage = action.stage.to_string();
-                filters
-                    .iter()
-                    .all(|filter| !filter.matches(|name| (name == tag).then_some(stage.as_str())))
+                let (stage, mb) = (action.stage.to_string(), action.mb.to_string());
+                let value = |name: &str| match name {
+                    MICROBATCH_TAG => Some(mb.as_str()),
+                    // Its backward, or either half of it.
+                    "PASS" => Some("B"),
+                    name => (name == tag).then_some(stage.as_str()),
+                };
+                filters.iter().all(|filter| !filter.matches(|name| value(name)))
             });
         if let Some(action) = unsplit {
             reporter

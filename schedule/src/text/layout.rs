@@ -147,7 +147,8 @@ mod tests {
         for (text, at, message) in [
             ("E|t)", 3, "no '(' is open here"),
             ("E(t|", 1, "this '(' is not closed"),
-            ("E|*3", 2, "nothing to repeat"),
+            ("*3E", 0, "nothing to repeat"),
+            ("(*3)", 1, "nothing to repeat"),
             ("Et*0", 2, "'*0' is no repetition"),
             ("Et*", 2, "'*' is no repetition"),
             ("E;t", 1, "';' is no part"),

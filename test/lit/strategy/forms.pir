@@ -44,7 +44,7 @@ strategy.plan @train for @loss on @cluster {
   strategy.table over "pp" stages = "PP" rows = ["0F0 0B0", "1F0,1B0", "", "."] {note = 1}
   // CHECK-NEXT: strategy.layout stages = "PP" "Et*3|(tt|)*29,m|L"
   strategy.layout stages = "PP" "Et*3|(tt|)*29,m|L"
-  // CHECK-NEXT: strategy.tag {LAYER = 0:4} as {PP = 0, kind = block} {note = 1 : i64}
+  // CHECK-NEXT: strategy.tag {LAYER = 0:4} as {PP = 0, kind = block} {note = 1}
   strategy.tag {LAYER = 0:4} as {PP = 0, kind = block} {note = 1}
   // CHECK-NEXT: strategy.recompute {PP = *}{{$}}
   strategy.recompute {PP = *}

@@ -319,6 +319,12 @@ fn special(base: &Entry) -> Vec<Entry> {
         ..pp2.clone()
     });
     all.push(Entry {
+        name: "by hand: backward in halves for some microbatches pp2".to_owned(),
+        stages: even(2),
+        directives: BY_MICROBATCH.to_owned(),
+        ..pp2.clone()
+    });
+    all.push(Entry {
         name: "by hand: table pp2".to_owned(),
         stages: even(2),
         directives: "strategy.table over \"pp\" stages = \"PP\" rows = [\"0F0 0F1 0F2 0B0 0F3 0B1 0B2 0B3\", \"1F0 1F1 (1F2 | 1B0) 1I1 1F3 1W1 1B2 1B3\"]".to_owned(),
@@ -341,3 +347,12 @@ strategy.place {PP = 3} on {pp = 0}
 strategy.split_backward {PP = 0|3}
 strategy.order stages = \"PP\" on {pp = 0} \"0F0 0F1 3F0 3I0 3W0 0F2 3F1 3I1 3W1 0I0 0W0 0F3 3F2 3B2 0B1 3F3 3B3 0B2 0B3\"
 strategy.order stages = \"PP\" on {pp = 1} \"1F0 2F0 1F1 2F1 2B0 1B0 1F2 (2F2 | 2B1) 1B1 1F3 2F3 2B2 1B2 2B3 1B3\"";
+
+/// The last microbatches' weight gradients wait for the end, the others' come with the rest.
+const BY_MICROBATCH: &str = "strategy.split \"MB\" into 4
+strategy.place {PP = 0} on {pp = 0}
+strategy.place {PP = 1} on {pp = 1}
+strategy.split_backward {PP = 1, MB = 2:4}
+strategy.recompute {PP = *, MB = 1:3}
+strategy.order stages = \"PP\" on {pp = 0} \"0F0 0F1 0B0 0F2 0B1 0F3 0B2 0B3\"
+strategy.order stages = \"PP\" on {pp = 1} \"1F0 1B0 1F1 1B1 1F2 1I2 1F3 1I3 1W2 1W3\"";

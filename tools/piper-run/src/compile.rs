@@ -9,6 +9,7 @@ use piper_ir::pass::{Instrumentation, PassRegistry, RunOptions};
 use piper_ir::text::parse_module;
 use piper_ir::verify::verify;
 use piper_ir::{Context, Module, Op, Reporter, SourceFile, Sources, Value};
+use piper_passes::apply::changes_some_microbatches;
 use piper_passes::nodes::graphs;
 use piper_passes::pipeline_text::pass_manager;
 use piper_plan::{Plan, ScalarSource};
@@ -203,10 +204,7 @@ pub fn compile(file: &str, text: &str, options: Options<'_>) -> Result<Compiled,
 /// The passes that change chunks: before the batch is divided, as then there are few, unless microbatches differ.
 fn bodies(module: &Module, plan: &PlanSpec) -> &'static str {
     let directives = PlanSpec::read(module, plan.op).map_or(Vec::new(), |plan| plan.directives);
-    let differ = directives.iter().any(|d| match &d.kind {
-        Kind::Recompute { filter, .. } => filter.clauses.iter().any(|clause| clause.tag == "MB"),
-        _ => false,
-    });
+    let differ = directives.iter().any(|d| changes_some_microbatches(&d.kind));
     match differ {
         false => "recompute,split-backward,split{A}",
         true => "split{A},recompute,split-backward",
