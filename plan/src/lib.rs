@@ -32,4 +32,4 @@ pub use schema::{
 pub use source::{Source, SourceId, SourceTable};
 pub use state::{Home, Piece, Shard, State, States};
 pub use verify::flow::seal;
-pub use verify::{Fault, FaultKind, Limits, Party, verify, verify_within};
+pub use verify::{Fault, FaultKind, Party, Sends, verify, verify_with};

@@ -112,6 +112,21 @@ impl<'a> Mesh<'a> {
             .fold(0, |device, (axis, &c)| device * axis.size as usize + c as usize)
     }
 
+    /// Calls `visit` with every device and its coordinate, in order of devices.
+    pub fn for_each_coord(&self, mut visit: impl FnMut(usize, &[u32])) {
+        let mut coord = vec![0; self.axes.len()];
+        for device in 0..self.devices() {
+            visit(device, &coord);
+            for (c, axis) in coord.iter_mut().zip(self.axes).rev() {
+                *c += 1;
+                if *c < axis.size {
+                    break;
+                }
+                *c = 0;
+            }
+        }
+    }
+
     /// The device whose coordinate is `device`'s with some axes replaced. Axes and coordinates must be in range.
     pub fn replaced(&self, device: usize, set: &[(AxisId, u32)]) -> usize {
         let mut coord = self.coord(device);

@@ -100,7 +100,11 @@ impl Home {
     /// The runs that a device at `coord` holds in a buffer of `elems` elements, if it has part `shard_index` of the bucket
     /// (0 for an unsharded home).
     pub fn runs(&self, coord: &[u32], shard_index: u64, elems: u64) -> Vec<Run> {
-        let (low, high) = (shard_index * elems, (shard_index + 1) * elems);
+        self.runs_within(coord, shard_index * elems, (shard_index + 1) * elems)
+    }
+
+    /// The runs of bucket elements `low..high` at `coord`; their buffer elements are counted from `low`.
+    pub(crate) fn runs_within(&self, coord: &[u32], low: u64, high: u64) -> Vec<Run> {
         let mut runs = Vec::new();
         for piece in &self.pieces {
             let start = piece.start.at(coord);

@@ -3,6 +3,7 @@
 mod pipeline;
 
 use pipeline::Shape;
+use piper_plan::verify::Options;
 use piper_plan::*;
 
 const SHAPE: Shape = Shape { pp: 3, dp: 2, microbatches: 3, width: 8, depth: 2 };
@@ -163,8 +164,9 @@ fn waits_must_follow_their_records() {
 #[test]
 fn memory_limits_ranges_and_lost_state_are_faults() {
     let plan = pipeline::plan(SHAPE);
-    let limits = Limits { peak_bytes: Some(plan.programs[0].arena_bytes - 1) };
-    assert!(verify_within(&plan, &limits).iter().any(|f| f.kind == FaultKind::Memory));
+    let limits =
+        Options { peak_bytes: Some(plan.programs[0].arena_bytes - 1), ..Options::default() };
+    assert!(verify_with(&plan, &limits).iter().any(|f| f.kind == FaultKind::Memory));
 
     let mut broken = plan.clone();
     broken.programs[0].buffers[0].offset = broken.programs[0].arena_bytes;

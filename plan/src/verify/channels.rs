@@ -6,7 +6,8 @@
 //! none does), the slices may as well run in lockstep, so one slice hangs exactly if the full mesh hangs. Such axes are
 //! collapsed to coordinate 0, and the cost does not grow with replicas.
 
-use crate::mesh::{AxisId, Comm, Coords, Mesh};
+use super::classes::Class;
+use crate::mesh::{Axis, AxisId, Comm, Coords, Mesh};
 use crate::schema::{BufferId, Kind, P2p, Plan, Transfer};
 use rustc_hash::FxHashMap;
 
@@ -72,16 +73,20 @@ pub(super) struct Network {
 }
 
 impl Network {
-    pub(super) fn of<'a>(plan: &'a Plan) -> Network {
+    pub(super) fn of<'a>(plan: &'a Plan, classes: &[Class]) -> Network {
         let mesh = plan.mesh();
-        let collapsed = replica_axes(plan);
+        let collapsed = collapsible_axes(plan, classes);
         let origin: Coords = collapsed
             .iter()
             .enumerate()
             .filter(|(_, c)| **c)
             .map(|(at, _)| (AxisId(at as u32), 0))
             .collect();
-        let devices = representatives(&mesh, &collapsed);
+        // Members of each communicator that differ only along collapsed axes are one.
+        let is_origin = |m: &&Coords| m.iter().all(|(a, c)| !collapsed[a.index()] || *c == 0);
+        let members: Vec<Vec<&Coords>> =
+            plan.comms.iter().map(|comm| comm.members.iter().filter(is_origin).collect()).collect();
+        let devices = representatives(&mesh, &plan.mesh, &collapsed);
         let rank_of: FxHashMap<usize, u32> =
             devices.iter().enumerate().map(|(rank, &d)| (d, rank as u32)).collect();
         let mut network = Network {
@@ -97,7 +102,7 @@ impl Network {
             let represent = |d: usize| rank_of[&mesh.replaced(d, &origin)];
             // What a peer or communicator means is the same for every instruction of the device.
             let mut peers: FxHashMap<Direction, u32> = FxHashMap::default();
-            let mut groups: FxHashMap<usize, u32> = FxHashMap::default();
+            let mut groups: FxHashMap<usize, (u32, usize)> = FxHashMap::default();
             for (i, instr) in program.instrs.iter().enumerate() {
                 let first = network.ends.len() as u32;
                 let vertex = network.vertices[rank].len() as u32;
@@ -146,23 +151,16 @@ impl Network {
                             }
                             _ => Role::AllGather,
                         };
-                        let channel = *groups.entry(comm.index()).or_insert_with(|| {
-                            let members = plan.comms[comm.index()].members.iter();
+                        let (channel, side) = *groups.entry(comm.index()).or_insert_with(|| {
+                            let members = members[comm.index()].iter();
                             let mut ranks: Vec<u32> =
                                 members.map(|m| represent(mesh.replaced(device, m))).collect();
                             ranks.sort_unstable();
-                            ranks.dedup();
-                            book.collective(&mut network.channels, comm.index(), &ranks)
+                            let side = ranks.binary_search(&(rank as u32));
+                            let id = book.collective(&mut network.channels, comm.index(), &ranks);
+                            (id, side.expect("a device uses only its own groups"))
                         });
-                        let side = network.channels[channel as usize]
-                            .sides
-                            .iter()
-                            .position(|s| s.0 == rank as u32);
-                        network.push(
-                            channel,
-                            side.expect("a device uses only its own groups"),
-                            end(role, *src, None),
-                        );
+                        network.push(channel, side, end(role, *src, None));
                     }
                     _ => {}
                 }
@@ -212,11 +210,17 @@ impl Book {
 }
 
 /// Per axis whether it only multiplies identical slices: all devices along it run the same program, no peer is ever named along
-/// it, and every communicator either ignores it or takes it whole. One slice then stands for all.
+/// it, and every communicator either ignores it or takes it whole. One slice then stands for all. The plan's tables must be valid.
 pub fn replica_axes(plan: &Plan) -> Vec<bool> {
+    collapsible_axes(plan, &super::classes::of(plan))
+}
+
+/// As [`replica_axes`], with the classes.
+fn collapsible_axes(plan: &Plan, classes: &[Class]) -> Vec<bool> {
     let mesh = plan.mesh();
+    let spans = |axis: usize, size: u32| classes.iter().all(|class| class.spans(axis, size));
     let mut collapsible: Vec<bool> =
-        (0..plan.mesh.len()).map(|axis| same_program_along(plan, &mesh, axis)).collect();
+        plan.mesh.iter().enumerate().map(|(axis, a)| spans(axis, a.size)).collect();
     for comm in &plan.comms {
         for (axis, ok) in collapsible.iter_mut().enumerate() {
             *ok = *ok && ignores_or_spans(&mesh, comm, AxisId(axis as u32), plan.mesh[axis].size);
@@ -234,15 +238,6 @@ pub fn replica_axes(plan: &Plan) -> Vec<bool> {
     collapsible
 }
 
-fn same_program_along(plan: &Plan, mesh: &Mesh, axis: usize) -> bool {
-    let stride: usize = plan.mesh[axis + 1..].iter().map(|a| a.size as usize).product();
-    let size = plan.mesh[axis].size as usize;
-    (0..mesh.devices()).all(|d| {
-        let along = (d / stride) % size;
-        plan.device_program[d] == plan.device_program[d - along * stride]
-    })
-}
-
 /// Whether a communicator's member set is unchanged by any move along the axis.
 fn ignores_or_spans(mesh: &Mesh, comm: &Comm, axis: AxisId, size: u32) -> bool {
     if comm.members.iter().all(|m| m.iter().all(|(a, _)| *a != axis)) {
@@ -258,7 +253,14 @@ fn ignores_or_spans(mesh: &Mesh, comm: &Comm, axis: AxisId, size: u32) -> bool {
     others.values().all(|&n| n == size) // members are distinct and all set the axis
 }
 
-fn representatives(mesh: &Mesh, collapsed: &[bool]) -> Vec<usize> {
-    let keeps = |d: &usize| mesh.coord(*d).iter().zip(collapsed).all(|(&c, &gone)| !gone || c == 0);
-    (0..mesh.devices()).filter(keeps).collect()
+/// The devices at the origin of every collapsed axis, in order.
+fn representatives(mesh: &Mesh, axes: &[Axis], collapsed: &[bool]) -> Vec<usize> {
+    let mut devices = vec![0];
+    for (axis, gone) in axes.iter().zip(collapsed) {
+        let along = if *gone { 1 } else { axis.size as usize };
+        let size = axis.size as usize;
+        devices = devices.iter().flat_map(|d| (0..along).map(move |c| d * size + c)).collect();
+    }
+    debug_assert!(devices.last().is_none_or(|d| *d < mesh.devices()));
+    devices
 }

@@ -1,11 +1,12 @@
 //! Pairing: positional partners must exist and agree on what they exchange. Then, if they do, deadlock.
 
 use super::channels::{Channel, End, Network, Role};
-use super::{Fault, FaultKind, MAX_FAULTS, rendezvous};
+use super::classes::Class;
+use super::{Fault, FaultKind, MAX_FAULTS, Sends, rendezvous};
 use crate::schema::{Buffer, Plan};
 
-pub(super) fn check(plan: &Plan) -> Vec<Fault> {
-    let network = Network::of(plan);
+pub(super) fn check(plan: &Plan, classes: &[Class], sends: Sends) -> Vec<Fault> {
+    let network = Network::of(plan, classes);
     let view = View { plan, network: &network };
     let mut faults: Vec<Fault> = network
         .channels
@@ -14,7 +15,7 @@ pub(super) fn check(plan: &Plan) -> Vec<Fault> {
         .take(MAX_FAULTS)
         .collect();
     if faults.is_empty() {
-        faults.extend(rendezvous::check(plan, &network));
+        faults.extend(rendezvous::check(plan, &network, sends));
     }
     faults
 }

@@ -50,9 +50,11 @@ pub(super) fn check(plan: &Plan) -> Vec<Fault> {
             continue;
         }
         let mut expected: FxHashMap<u64, Vec<SourceId>> = FxHashMap::default();
+        // Of equal ones the first is found first, so that the last is missing.
         sealed
             .values
             .iter()
+            .rev()
             .for_each(|&(value, source)| expected.entry(value).or_default().push(source));
         for (&(value, _), &instr) in found.values.iter().zip(&instrs) {
             if expected.get_mut(&value).is_none_or(|left| left.pop().is_none()) {

@@ -9,18 +9,22 @@
 //! Communication adds no order here: what another device did in between is not relied on.
 
 use super::access::{self, Access};
-use super::{Fault, FaultKind, Limits, MAX_FAULTS, for_each_program};
+use super::classes::Class;
+use super::{Fault, FaultKind, MAX_FAULTS, Options, for_each_program, limit};
 use crate::mesh::CommId;
 use crate::schema::*;
 
 /// No instruction.
 const NONE: u32 = u32::MAX;
 
-pub(super) fn check(plan: &Plan, limits: &Limits) -> Vec<Fault> {
+pub(super) fn check(plan: &Plan, classes: &[Class], options: &Options) -> Vec<Fault> {
     let found = for_each_program(plan, |id| {
-        let mut walk = Walk::new(plan, id);
-        walk.limits(limits);
+        let mut walk = Walk::new(plan, id, &classes[id.index()]);
         walk.run();
+        // What is live when has a meaning only if nothing is wrong with it.
+        if walk.faults.is_empty() {
+            walk.faults.extend(limit::check(plan, id, &walk.segments, options));
+        }
         walk.faults
     });
     let mut faults: Vec<Fault> = found.into_iter().flatten().collect();
@@ -74,6 +78,7 @@ struct Walk<'a> {
     plan: &'a Plan,
     id: ProgramId,
     program: &'a Program,
+    class: &'a Class,
     segments: Segments,
     cells: Vec<Cell>,
     /// Per segment and stream, the last reader since the last write.
@@ -88,7 +93,7 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn new(plan: &'a Plan, id: ProgramId) -> Self {
+    fn new(plan: &'a Plan, id: ProgramId, class: &'a Class) -> Self {
         let program = &plan.programs[id.index()];
         let segments = Segments::of(program);
         let streams = program.streams.len();
@@ -103,6 +108,7 @@ impl<'a> Walk<'a> {
             plan,
             id,
             program,
+            class,
             readers: vec![NONE; segments.count() * streams],
             cells,
             segments,
@@ -110,15 +116,6 @@ impl<'a> Walk<'a> {
             events: vec![None; program.events as usize],
             writes: Vec::new(),
             faults: Vec::new(),
-        }
-    }
-
-    fn limits(&mut self, limits: &Limits) {
-        let need = self.program.arena_bytes.saturating_add(self.program.workspace_bytes);
-        if let Some(limit) = limits.peak_bytes.filter(|&limit| need > limit) {
-            let message =
-                format!("@{} needs {need} bytes a device, the limit is {limit}", self.program.name);
-            self.faults.push(Fault::new(FaultKind::Memory, message));
         }
     }
 
@@ -280,12 +277,12 @@ impl<'a> Walk<'a> {
             _ => return false,
         };
         let (small, large) = (self.program.buffer(small), self.program.buffer(large));
-        let (mesh, comm) = (self.plan.mesh(), &self.plan.comms[comm.index()]);
-        let mut devices = (0..mesh.devices()).filter(|&d| self.plan.device_program[d] == self.id);
-        devices.all(|d| {
-            let part = mesh.group(d, comm).iter().position(|&m| m == d);
-            part.is_some_and(|k| large.offset + k as u64 * small.bytes() == small.offset)
-        })
+        // All devices run this program with these offsets, so they must all have the same part.
+        let positions = self.class.positions(&self.plan.comms[comm.index()]);
+        let [part] = positions.as_slice() else { return false };
+        let start = part.start.checked_mul(small.bytes());
+        part.end - part.start == 1
+            && start.and_then(|s| s.checked_add(large.offset)) == Some(small.offset)
     }
 
     fn dead_writes(&mut self) {

@@ -13,8 +13,10 @@
 
 pub mod access;
 mod channels;
+mod classes;
 mod comm;
 pub mod flow;
+mod limit;
 mod memory;
 mod rendezvous;
 mod states;
@@ -175,30 +177,47 @@ fn describe(instr: &Instr) -> String {
     }
 }
 
-/// Limits a plan must respect, beyond being correct.
+/// How a send ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Sends {
+    /// Together with its receive, as in NCCL: a device goes on when its peer has come.
+    #[default]
+    Rendezvous,
+    /// At once, its buffer being copied, as in MPI with enough memory for messages: only receives and collectives wait.
+    Buffered,
+}
+
+/// What a plan is checked for, beyond being correct.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Limits {
+pub struct Options {
     /// Most bytes a device may use for arena and workspace together; `None` = any.
     pub peak_bytes: Option<u64>,
+    /// How sends end on the machine that is to run it.
+    pub sends: Sends,
 }
 
 /// Every fault of a plan; empty if it is safe to run. At most [`MAX_FAULTS`] a check.
 pub fn verify(plan: &Plan) -> Vec<Fault> {
-    verify_within(plan, &Limits::default())
+    verify_with(plan, &Options::default())
 }
 
-/// As [`verify`](fn@verify), with limits.
-pub fn verify_within(plan: &Plan, limits: &Limits) -> Vec<Fault> {
-    let mut faults = structure::check(plan);
+/// As [`verify`](fn@verify), for a certain machine.
+pub fn verify_with(plan: &Plan, options: &Options) -> Vec<Fault> {
+    let mut faults = structure::tables(plan);
+    if !faults.is_empty() {
+        return faults;
+    }
+    let classes = classes::of(plan);
+    faults = structure::programs(plan, &classes);
     if faults.is_empty() {
-        faults = states::check(plan);
+        faults = states::check(plan, &classes);
     }
     if !faults.is_empty() {
         return faults;
     }
     let (comm, memory) = std::thread::scope(|scope| {
-        let memory = scope.spawn(|| memory::check(plan, limits));
-        (comm::check(plan), memory.join())
+        let memory = scope.spawn(|| memory::check(plan, &classes, options));
+        (comm::check(plan, &classes, options.sends), memory.join())
     });
     faults.extend(comm);
     faults.extend(memory.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));

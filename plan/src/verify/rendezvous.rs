@@ -4,9 +4,12 @@
 //! collective) ends only when all its transfers have met their partners; the next one starts after that. A transfer
 //! happens once both sides have started it. Partners are fixed by position, so nothing is ever chosen and one execution
 //! decides for all. It is run here with a work list, touching each end twice.
+//!
+//! Where sends are buffered, as in MPI, a send ends when it is started, and only receives and collectives wait. That is
+//! as confluent, and lets more programs end; a plan that needs it is told so.
 
-use super::channels::Network;
-use super::{Fault, FaultKind};
+use super::channels::{End, Network, Role};
+use super::{Fault, FaultKind, Sends};
 use crate::schema::Plan;
 
 /// A rendezvous point: ends that have to be started at the same time.
@@ -16,14 +19,24 @@ struct Meeting {
     arrived: u32,
 }
 
-pub(super) fn check(plan: &Plan, network: &Network) -> Option<Fault> {
-    let mut run = Run::new(network);
+pub(super) fn check(plan: &Plan, network: &Network, sends: Sends) -> Option<Fault> {
+    let mut run = Run::new(network, sends);
     run.execute();
-    run.cycle().map(|cycle| run.report(plan, &cycle))
+    let cycle = run.cycle()?;
+    let mut fault = run.report(plan, &cycle);
+    if sends == Sends::Rendezvous {
+        let mut other = Run::new(network, Sends::Buffered);
+        other.execute();
+        if other.cycle().is_none() {
+            fault.message += "; only buffered sends would let them go on";
+        }
+    }
+    Some(fault)
 }
 
 struct Run<'a> {
     network: &'a Network,
+    sends: Sends,
     meetings: Vec<Meeting>,
     /// Meeting of each end.
     meeting_of: Vec<u32>,
@@ -36,10 +49,11 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(network: &'a Network) -> Self {
+    fn new(network: &'a Network, sends: Sends) -> Self {
         let ranks = network.devices.len();
         let mut run = Run {
             network,
+            sends,
             meetings: Vec::new(),
             meeting_of: vec![0; network.ends.len()],
             attendees: Vec::with_capacity(network.ends.len()),
@@ -62,6 +76,11 @@ impl<'a> Run<'a> {
         run
     }
 
+    /// Whether a device waits for its end to meet the others.
+    fn blocks(&self, end: &End) -> bool {
+        self.sends == Sends::Rendezvous || end.role != Role::Send
+    }
+
     fn attendees(&self, meeting: u32) -> &[u32] {
         let meeting = meeting as usize;
         &self.attendees[self.starts[meeting] as usize..self.starts[meeting + 1] as usize]
@@ -74,7 +93,13 @@ impl<'a> Run<'a> {
             let Some(ends) = self.network.vertices[rank as usize].get(vertex).cloned() else {
                 continue;
             };
-            self.open[rank as usize] = ends.len() as u32;
+            let blocks = |end: &u32| self.blocks(&self.network.ends[*end as usize]);
+            let open = ends.clone().filter(blocks).count() as u32;
+            self.open[rank as usize] = open;
+            if open == 0 {
+                self.at[rank as usize] += 1;
+                ready.push(rank);
+            }
             for end in ends {
                 let meeting = self.meeting_of[end as usize];
                 let point = &mut self.meetings[meeting as usize];
@@ -83,7 +108,11 @@ impl<'a> Run<'a> {
                     continue;
                 }
                 for at in self.starts[meeting as usize]..self.starts[meeting as usize + 1] {
-                    let other = self.network.ends[self.attendees[at as usize] as usize].rank;
+                    let end = &self.network.ends[self.attendees[at as usize] as usize];
+                    if !self.blocks(end) {
+                        continue;
+                    }
+                    let other = end.rank;
                     self.open[other as usize] -= 1;
                     if self.open[other as usize] == 0 {
                         self.at[other as usize] += 1;
@@ -98,7 +127,7 @@ impl<'a> Run<'a> {
     fn blocked_on(&self, rank: u32) -> Option<(u32, u32)> {
         let ends =
             self.network.vertices[rank as usize].get(self.at[rank as usize] as usize)?.clone();
-        ends.into_iter().find_map(|end| {
+        ends.into_iter().filter(|e| self.blocks(&self.network.ends[*e as usize])).find_map(|end| {
             let mut others = self.attendees(self.meeting_of[end as usize]).iter();
             let missing = others.find(|&&o| {
                 let other = self.network.ends[o as usize];

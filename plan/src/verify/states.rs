@@ -1,15 +1,17 @@
 //! The state manifest: every logical element is stored somewhere, and homes fit their buffers.
 
+use super::classes::Class;
 use super::{Fault, FaultKind, MAX_FAULTS};
-use crate::mesh::CommId;
-use crate::schema::{DType, OutputKind, Plan};
+use crate::mesh::{AxisId, CommId};
+use crate::schema::{DType, OutputKind, Plan, ProgramId};
 use crate::state::{Home, Run};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::ops::Range;
 
-pub(super) fn check(plan: &Plan) -> Vec<Fault> {
+pub(super) fn check(plan: &Plan, classes: &[Class]) -> Vec<Fault> {
     let mut faults = Vec::new();
     let mut names = FxHashSet::default();
-    let mut parts = Parts::default();
+    let mut parts = Parts { plan, classes, known: FxHashMap::default() };
     for state in &plan.states.tensors {
         if !names.insert(state.name.as_str()) {
             faults.push(Fault::new(
@@ -44,7 +46,7 @@ pub(super) fn check(plan: &Plan) -> Vec<Fault> {
 
 fn tensor(
     plan: &Plan,
-    parts: &mut Parts,
+    parts: &mut Parts<'_>,
     name: &str,
     shape: &[u64],
     dtype: DType,
@@ -93,9 +95,8 @@ fn tensor(
             .map_err(|why| fault(format!("{place}: {why}")))?;
         for run in runs {
             let end = run.tensor.checked_add(run.len);
-            if end.is_none_or(|end| end > elems)
-                || run.buffer.saturating_add(run.len) > buffer.elems
-            {
+            // Runs are cut to the buffer; what lies outside of it is not claimed.
+            if end.is_none_or(|end| end > elems) {
                 return Err(fault(format!(
                     "{place} claims elements {} to {} of {elems}",
                     run.tensor,
@@ -114,10 +115,10 @@ fn tensor(
     Ok(())
 }
 
-/// The runs of a home over all devices of its program, replicas merged.
+/// The runs of a home over all devices of its program, replicas merged, and the neighbouring parts of a bucket too.
 fn distinct_runs(
     plan: &Plan,
-    parts: &mut Parts,
+    parts: &mut Parts<'_>,
     home: &Home,
     elems: u64,
 ) -> Result<Vec<Run>, String> {
@@ -129,27 +130,55 @@ fn distinct_runs(
     {
         return Err("a piece is larger than 2^40 elements".to_owned());
     }
-    let mesh = plan.mesh();
-    let mut seen: FxHashSet<(u64, Vec<u64>)> = FxHashSet::default();
+    let ranges = parts.of(home)?;
+    let class = &parts.classes[home.program.index()];
+    let strides = || home.pieces.iter().flat_map(|p| &p.start.strides);
+    let members = home.shard.map(|s| &plan.comms[s.comm.index()].members);
+    let shard_axes = || members.into_iter().flatten().take(1).flatten();
+    let mut axes: Vec<AxisId> = strides().map(|s| s.0).collect();
+    axes.sort_unstable();
+    axes.dedup();
     let mut runs = Vec::new();
-    for device in (0..mesh.devices()).filter(|&d| plan.device_program[d] == home.program) {
-        let coord = mesh.coord(device);
-        let part = part_of(plan, parts, home, device).ok_or_else(|| {
-            format!("device {} is not in the shard's communicator", mesh.render(device))
-        })?;
-        let starts = home.pieces.iter().map(|p| p.start.at(&coord)).collect();
-        if seen.insert((part, starts)) {
+    if shard_axes().any(|(axis, _)| axes.contains(axis)) {
+        // What a device holds of the tensor depends on the same coordinate as its part of the bucket: ask each.
+        axes.extend(shard_axes().map(|s| s.0).filter(|a| !axes.contains(a)).collect::<Vec<_>>());
+        for coord in class.along(&axes) {
+            let part = home.part_of(plan, plan.mesh().device(&coord)).unwrap_or(0);
             runs.extend(home.runs(&coord, part, elems));
+        }
+        return Ok(runs);
+    }
+    for coord in class.along(&axes) {
+        for range in &ranges {
+            let (from, to) = (range.start * elems, range.end.saturating_mul(elems));
+            runs.extend(home.runs_within(&coord, from, to));
         }
     }
     Ok(runs)
 }
 
-/// For each communicator used to shard, every device's position in it; a bucket's tensors all ask for the same.
-type Parts = FxHashMap<CommId, Vec<Option<u64>>>;
+/// Which parts of a bucket the devices of a program hold; all tensors of a bucket ask for the same.
+struct Parts<'a> {
+    plan: &'a Plan,
+    classes: &'a [Class],
+    known: FxHashMap<(CommId, ProgramId), Result<Vec<Range<u64>>, String>>,
+}
 
-fn part_of(plan: &Plan, parts: &mut Parts, home: &Home, device: usize) -> Option<u64> {
-    let Some(shard) = home.shard else { return Some(0) };
-    let of_all = || (0..plan.devices()).map(|d| home.part_of(plan, d)).collect();
-    parts.entry(shard.comm).or_insert_with(of_all)[device]
+impl Parts<'_> {
+    fn of(&mut self, home: &Home) -> Result<Vec<Range<u64>>, String> {
+        let Some(shard) = home.shard else { return Ok(vec![0..1]) };
+        let class = &self.classes[home.program.index()];
+        let find = || {
+            let comm = &self.plan.comms[shard.comm.index()];
+            match class.outsider(comm) {
+                Some(outsider) => {
+                    let mesh = self.plan.mesh();
+                    let name = mesh.render(mesh.device(&outsider));
+                    Err(format!("device {name} is not in the shard's communicator"))
+                }
+                None => Ok(class.positions(comm)),
+            }
+        };
+        self.known.entry((shard.comm, home.program)).or_insert_with(find).clone()
+    }
 }

@@ -1,5 +1,6 @@
 //! Structural validity: whatever later checks, and the runtime's pre-resolved pointers, take for granted.
 
+use super::classes::Class;
 use super::{Fault, FaultKind, MAX_FAULTS};
 use crate::mesh::{Affine, CommId, Coords, Mesh, Peer};
 use crate::schema::*;
@@ -7,13 +8,11 @@ use crate::schema::*;
 /// A message under a rule; the caller adds the place.
 type Complaint = (FaultKind, String);
 
-pub(super) fn check(plan: &Plan) -> Vec<Fault> {
-    let mut faults = tables(plan);
-    if !faults.is_empty() {
-        return faults;
-    }
-    for (at, program) in plan.programs.iter().enumerate() {
-        let scope = Scope::new(plan, program, ProgramId(at as u32));
+/// The plan's programs. Its [`tables`] must be valid.
+pub(super) fn programs(plan: &Plan, classes: &[Class]) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    for (at, (program, class)) in plan.programs.iter().zip(classes).enumerate() {
+        let scope = Scope::new(plan, program, ProgramId(at as u32), class);
         faults.extend(scope.buffers());
         if !faults.is_empty() {
             break; // instructions index buffers
@@ -31,7 +30,7 @@ pub(super) fn check(plan: &Plan) -> Vec<Fault> {
 }
 
 /// Tables of the plan itself.
-fn tables(plan: &Plan) -> Vec<Fault> {
+pub(super) fn tables(plan: &Plan) -> Vec<Fault> {
     const MAX_DEVICES: usize = 1 << 22;
     let mut faults = Vec::new();
     let mut fault = |kind, message: String| faults.push(Fault::new(kind, message));
@@ -55,34 +54,25 @@ fn tables(plan: &Plan) -> Vec<Fault> {
         );
         return faults;
     }
-    for (device, program) in plan.device_program.iter().enumerate() {
+    let is_on_mesh: Vec<bool> = plan.programs.iter().map(|p| mesh.contains(&p.coord)).collect();
+    mesh.for_each_coord(|device, coord| {
+        let program = plan.device_program[device];
         let Some(found) = plan.programs.get(program.index()) else {
+            let (here, of) = (mesh.render(device), plan.programs.len());
             fault(
                 FaultKind::Structure,
-                format!(
-                    "device {} has program {}, of {}",
-                    mesh.render(device),
-                    program.0,
-                    plan.programs.len()
-                ),
+                format!("device {here} has program {}, of {of}", program.0),
             );
-            continue;
+            return;
         };
-        let coord = mesh.coord(device);
-        if mesh.contains(&found.coord)
+        if is_on_mesh[program.index()]
             && found.coord.iter().any(|&(axis, c)| coord[axis.index()] != c)
         {
-            let slice = mesh.render_set(&found.coord);
-            fault(
-                FaultKind::Structure,
-                format!(
-                    "device {} runs @{}, which is for {slice}",
-                    mesh.render(device),
-                    found.name
-                ),
-            );
+            let (here, slice) = (mesh.render(device), mesh.render_set(&found.coord));
+            let message = format!("device {here} runs @{}, which is for {slice}", found.name);
+            fault(FaultKind::Structure, message);
         }
-    }
+    });
     for program in plan.programs.iter().filter(|p| !mesh.contains(&p.coord)) {
         fault(FaultKind::Structure, format!("@{} is for a slice outside the mesh", program.name));
     }
@@ -136,36 +126,16 @@ struct Scope<'a> {
     plan: &'a Plan,
     program: &'a Program,
     id: ProgramId,
-    /// Coordinates of the devices that run it.
-    coords: Vec<Vec<u32>>,
-    /// Per communicator, whether all those devices are in it. Checked once, not per instruction.
-    belongs: Vec<bool>,
-    /// Per axis, the lowest and highest coordinate among those devices: most questions need no look at each replica.
-    extent: Vec<(u32, u32)>,
+    /// The devices that run it.
+    class: &'a Class,
+    /// Per communicator, a device of the class that is not in it. Looked for once, not per instruction.
+    outsiders: Vec<Option<Vec<u32>>>,
 }
 
 impl<'a> Scope<'a> {
-    fn new(plan: &'a Plan, program: &'a Program, id: ProgramId) -> Self {
-        let mesh = plan.mesh();
-        let runs = |&(_, p): &(usize, &ProgramId)| *p == id;
-        let coords: Vec<Vec<u32>> = plan
-            .device_program
-            .iter()
-            .enumerate()
-            .filter(runs)
-            .map(|(d, _)| mesh.coord(d))
-            .collect();
-        let belongs = plan
-            .comms
-            .iter()
-            .map(|comm| coords.iter().all(|c| comm.members.iter().any(|m| agrees(m, c))))
-            .collect();
-        let extent_of = |axis: usize| {
-            let along = coords.iter().map(|c| c[axis]);
-            (along.clone().min().unwrap_or(0), along.max().unwrap_or(0))
-        };
-        let extent = (0..plan.mesh.len()).map(extent_of).collect();
-        Scope { plan, program, id, coords, belongs, extent }
+    fn new(plan: &'a Plan, program: &'a Program, id: ProgramId, class: &'a Class) -> Self {
+        let outsiders = plan.comms.iter().map(|comm| class.outsider(comm)).collect();
+        Scope { plan, program, id, class, outsiders }
     }
 
     fn buffers(&self) -> Vec<Fault> {
@@ -350,15 +320,12 @@ impl<'a> Scope<'a> {
                 format!("peer {} lies outside the mesh", self.plan.mesh().render_set(set)),
             ));
         }
-        let elsewhere = |&(axis, c): &(crate::AxisId, u32)| {
-            let (low, high) = self.extent[axis.index()];
-            c < low || c > high
-        };
-        if set.iter().any(elsewhere) {
-            return Ok(());
+        if set.iter().enumerate().any(|(at, a)| set[..at].iter().any(|b| a.0 == b.0)) {
+            let peer = self.plan.mesh().render_set(set);
+            return Err((FaultKind::Comm, format!("peer {peer} sets an axis twice")));
         }
-        if let Some(own) = self.coords.iter().find(|own| agrees(set, own)) {
-            let own = self.plan.mesh().render(self.plan.mesh().device(own));
+        if let Some(own) = self.class.device_on(set) {
+            let own = self.plan.mesh().render(self.plan.mesh().device(&own));
             return Err((FaultKind::Comm, format!("device {own} would be its own peer")));
         }
         Ok(())
@@ -382,21 +349,11 @@ impl<'a> Scope<'a> {
                 format!("{name} over {comm_name}, which is for point-to-point only"),
             ));
         }
-        if !self.belongs[comm.index()] {
-            let outside =
-                |c: &&Vec<u32>| !self.plan.comms[comm.index()].members.iter().any(|m| agrees(m, c));
-            let own = self
-                .coords
-                .iter()
-                .find(outside)
-                .map(|c| self.plan.mesh().render(self.plan.mesh().device(c)));
-            return Err((
-                FaultKind::Comm,
-                format!(
-                    "{name} over {comm_name}, to which device {} does not belong",
-                    own.unwrap_or_default()
-                ),
-            ));
+        if let Some(outsider) = &self.outsiders[comm.index()] {
+            let outsider = self.plan.mesh().render(self.plan.mesh().device(outsider));
+            let message =
+                format!("{name} over {comm_name}, to which device {outsider} does not belong");
+            return Err((FaultKind::Comm, message));
         }
         let (a, b, also) = sizes(n, src.elems, dst.elems);
         let summed = !matches!(name, "all_gather" | "all_to_all");
@@ -456,13 +413,7 @@ impl<'a> Scope<'a> {
         {
             return Err(structure(format!("axis {} of {}", axis.0, self.plan.mesh.len())));
         }
-        // Replicas fill a box of the mesh, so the far corner is one of them; if they do not, ask each.
-        let corner: Vec<u32> = self.extent.iter().map(|e| e.1).collect();
-        let size: u64 = self.extent.iter().map(|e| u64::from(e.1 - e.0) + 1).product();
-        if affine.strides.is_empty() || size == self.coords.len() as u64 {
-            return Ok(affine.at(&corner));
-        }
-        Ok(self.coords.iter().map(|c| affine.at(c)).max().unwrap_or(0))
+        Ok(self.class.max(affine))
     }
 
     fn buffer(&self, id: BufferId) -> Result<&'a Buffer, Complaint> {
@@ -478,11 +429,6 @@ impl<'a> Scope<'a> {
             .get(id.index())
             .ok_or_else(|| structure(format!("communicator {} of {}", id.0, comms.len())))
     }
-}
-
-/// Whether a device at `coord` lies on the slice `set`.
-fn agrees(set: &[(crate::AxisId, u32)], coord: &[u32]) -> bool {
-    set.iter().all(|&(axis, c)| coord[axis.index()] == c)
 }
 
 fn structure(message: String) -> Complaint {
