@@ -10,13 +10,7 @@ pub(super) fn check(graph: &Checked<'_>, reporter: &mut Reporter<'_>) {
     let (module, ctx) = (graph.module, graph.ctx());
     let mut locals: FxHashMap<Type, Option<Type>> = FxHashMap::default();
     let mut missing = FxHashSet::default();
-    let table = module.parent_block(graph.graph);
-    let functions: FxHashMap<&str, _> = table
-        .into_iter()
-        .flat_map(|block| module.ops(block))
-        .filter(|op| module.name_text(*op) == Func::NAME)
-        .filter_map(|op| Some((module.symbol_name(op)?, op)))
-        .collect();
+    let functions = graph.functions();
     for node in graph.nodes() {
         let op = node.0;
         let callee = node.callee(module).as_symbol(ctx).expect("declared as a symbol").text(ctx);

@@ -18,8 +18,10 @@ pub(super) fn check(graph: &Checked<'_>, reporter: &mut Reporter<'_>) {
     let module = graph.module;
     let mut identities = Identities { graph, known: FxHashMap::default() };
     let forward = forward_microbatches(graph, &mut identities);
+    let mut owners = Owners::default();
     for (name, gradient, value) in roots(graph, reporter) {
-        check_one(graph, &name, gradient, value, &mut identities, &forward, reporter);
+        let found = check_one(graph, &name, gradient, value, &mut identities, &forward, reporter);
+        own(graph, &name, &found, &mut owners, reporter);
     }
     for node in graph.nodes() {
         let op = node.0;
@@ -91,7 +93,9 @@ fn packed(graph: &Checked<'_>, mut value: Value) -> Option<Op> {
         let def = graph.module.defining_op(value)?;
         match graph.module.name_text(def) {
             "dag.pack" => return Some(def),
-            "dag.reduce_scatter" | "dag.all_reduce" => value = graph.module.operand(def, 0),
+            "dag.reduce_scatter" | "dag.all_reduce" | "dag.all_gather" => {
+                value = graph.module.operand(def, 0)
+            }
             _ => return None,
         }
     }
@@ -151,25 +155,40 @@ fn check_one(
     identities: &mut Identities<'_>,
     forward: &FxHashMap<Segment, Vec<Option<i64>>>,
     reporter: &mut Reporter<'_>,
-) {
+) -> Found {
     let (module, ctx) = (graph.module, graph.ctx());
-    let mut found: FxHashMap<(Segment, Option<i64>), Op> = FxHashMap::default();
-    let mut seen: FxHashSet<Value> = FxHashSet::default();
-    let mut stack = vec![value];
-    while let Some(value) = stack.pop() {
+    let mut found = Found::default();
+    // A value, or of a flat value the part that is taken out of it.
+    let mut seen: FxHashSet<(Value, Option<Part>)> = FxHashSet::default();
+    let mut stack: Vec<(Value, Option<Part>)> = vec![(value, None)];
+    while let Some((value, part)) = stack.pop() {
         let Some(def) = module.defining_op(value) else { continue };
         // Whatever is reached twice is in the sum twice; stopping there also ends cycles.
-        if !seen.insert(value) {
+        if !seen.insert((value, part)) {
             reporter
                 .error(
                     module.op_loc(gradient),
                     format!("a contribution to the gradient of \"{name}\" is counted twice"),
                 )
                 .note(module.op_loc(def), "the value that is added twice is made here");
-            return;
+            return found;
         }
-        let Some(node) = graph.node(def) else {
-            if module.num_operands(def) == 0 {
+        let offsets = module.attr_by(def, "offsets");
+        let Some(node) = graph.node(def).filter(|_| part.is_none()) else {
+            let next = match (module.name_text(def), part) {
+                (_, Some(_)) if graph.node(def).is_some() => None,
+                (_, _) if module.num_operands(def) == 0 => None,
+                ("dag.unpack", None) => {
+                    let number = module.results(def).position(|r| r == value);
+                    number.zip(offsets).map(|p| vec![(module.operand(def, 0), Some(p))])
+                }
+                ("dag.pack", Some((number, at))) => (offsets == Some(at))
+                    .then(|| module.operands(def).nth(number))
+                    .flatten()
+                    .map(|packed| vec![(packed, None)]),
+                _ => Some(module.operands(def).map(|v| (v, part)).collect()),
+            };
+            let Some(next) = next else {
                 reporter
                     .error(
                         module.op_loc(gradient),
@@ -178,9 +197,9 @@ fn check_one(
                         ),
                     )
                     .note(module.op_loc(def), "this is part of it");
-                return;
-            }
-            stack.extend(module.operands(def));
+                return found;
+            };
+            stack.extend(next);
             continue;
         };
         let kind = node.kind(module).as_str(ctx).unwrap_or("");
@@ -193,10 +212,11 @@ fn check_one(
                     ),
                 )
                 .note(module.op_loc(def), "this node is no part of a weight gradient");
-            return;
+            return found;
         }
         let key = identities.of(node);
-        if let Some(first) = found.insert(key, def) {
+        let number = module.results(def).position(|r| r == value).unwrap_or(0);
+        if let Some((first, _)) = found.insert(key, (def, number)) {
             let segment = key.0.display(ctx);
             let microbatch = key.1.map_or(String::new(), |mb| format!(" and microbatch {mb}"));
             reporter
@@ -206,7 +226,7 @@ fn check_one(
                 )
                 .note(module.op_loc(first), "one is made here")
                 .note(module.op_loc(def), "the other is made here");
-            return;
+            return found;
         }
     }
     let mut segments: Vec<Segment> = found.keys().map(|(segment, _)| *segment).collect();
@@ -228,6 +248,45 @@ fn check_one(
                 missing.join(", ")
             );
             reporter.error(module.op_loc(gradient), message);
+        }
+    }
+    found
+}
+
+/// The contributions to a gradient: by segment and microbatch, the node and which of its results.
+type Found = FxHashMap<(Segment, Option<i64>), (Op, usize)>;
+
+/// Whose gradient a result of a body is, in a segment.
+type Owners = FxHashMap<(Segment, Attr, usize), (String, Op)>;
+
+/// The number of a tensor in a flat value, and where all of them lie in it.
+type Part = (usize, Attr);
+
+/// A body gives the gradient of one parameter in one result, whatever the microbatch: two of equal shape could be exchanged.
+fn own(
+    graph: &Checked<'_>,
+    name: &str,
+    found: &Found,
+    owners: &mut Owners,
+    reporter: &mut Reporter<'_>,
+) {
+    let module = graph.module;
+    let mut all: Vec<_> = found.iter().collect();
+    all.sort_by_key(|((_, microbatch), (op, _))| (*microbatch, op.index()));
+    for ((segment, _), (op, number)) in all {
+        let callee = Compute(*op).callee(module);
+        let first =
+            owners.entry((*segment, callee, *number)).or_insert_with(|| (name.to_owned(), *op));
+        if first.0 != name {
+            let message = format!(
+                "result {number} of node '{}' goes into the gradient of \"{name}\", but for another microbatch into that of \"{}\"",
+                Compute(*op).node(module).as_str(graph.ctx()).unwrap_or(""),
+                first.0
+            );
+            reporter
+                .error(module.op_loc(*op), message)
+                .note(module.op_loc(first.1), "the other node is here");
+            return;
         }
     }
 }

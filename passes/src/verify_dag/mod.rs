@@ -2,19 +2,24 @@
 //!
 //! - [`bodies`]: a chunk's body has the local types of what it is called with;
 //! - [`homes`]: every axis and coordinate in a type exists, and none is used twice;
+//! - [`axes`]: a result is sharded or partial over exactly the axes along which what it is made of differs;
 //! - [`contributions`]: every gradient holds every contribution once, found by following the data and not the types;
 //! - [`optimizer`]: what is trained has a gradient and is written back, once;
+//! - [`wiring`]: each update takes one parameter, its gradient and its state, and gives them back;
 //! - [`schedule`]: the orders can be run: nodes on their slice, each once, no cycle together with the data.
 //!
 //! Each check takes time linear in the graph (contributions: in the number of summands).
 
+pub mod axes;
 pub mod bodies;
 pub mod contributions;
 pub mod homes;
 pub mod optimizer;
 pub mod schedule;
+pub mod wiring;
 
 use piper_dialects::dag::{AxisSizes, Compute, Dist};
+use piper_dialects::func::Func;
 use piper_ir::pass::{PassContext, PassInfo, PassResult};
 use piper_ir::{Context, Module, Op, OpName, Reporter, Type, Value};
 use rustc_hash::FxHashMap;
@@ -56,8 +61,10 @@ pub fn verify(module: &Module, graph: Op, reporter: &mut Reporter<'_>) -> bool {
     };
     homes::check(&graph, reporter);
     bodies::check(&graph, reporter);
+    axes::check(&graph, reporter);
     contributions::check(&graph, reporter);
     optimizer::check(&graph, reporter);
+    wiring::check(&graph, reporter);
     schedule::check(&graph, reporter);
     reporter.error_count() == before
 }
@@ -101,6 +108,14 @@ impl<'m> Checked<'m> {
     /// The operation, if it is a compute node.
     fn node(&self, op: Op) -> Option<Compute> {
         (self.module.name(op) == self.compute).then_some(Compute(op))
+    }
+
+    /// The functions beside the graph, by name.
+    fn functions(&self) -> FxHashMap<&'m str, Op> {
+        let module = self.module;
+        let table = module.parent_block(self.graph).into_iter().flat_map(|b| module.ops(b));
+        let functions = table.filter(|op| module.name_text(*op) == Func::NAME);
+        functions.filter_map(|op| Some((module.symbol_name(op)?, op))).collect()
     }
 
     /// The text of the operation's `name`.

@@ -9,6 +9,8 @@ use piper_dialects::device::{self, Program};
 use piper_ir::{Attr, Context, Module, Name, Op, Reporter, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::fields::Fields;
+use super::meetings;
 use super::values::{Contents, Mismatch};
 use crate::emit_plan::Emitted;
 use crate::lower_to_device::ORIGIN;
@@ -47,6 +49,8 @@ pub(super) fn check(
     let body = module.only_block(graph).expect("a graph has a block");
     let nodes = Nodes::of(module, module.ops(body).collect());
     let homes = Homes::of(module, graph, &nodes.ops, &emitted.programs);
+    let mut fields = Fields::of(module, graph, &nodes.ops);
+    fields.check(&nodes.ops, emitted, reporter);
     // The instructions of each node; empty between programs.
     let mut spans = vec![Span::EMPTY; nodes.ops.len()];
     for (number, (program, instructions)) in
@@ -60,13 +64,24 @@ pub(super) fn check(
             instructions,
             homes: &homes,
             nodes: &nodes,
+            fields: &fields,
         };
         checker.check(&mut spans, reporter);
         if reporter.error_count() > errors + 20 {
             break;
         }
     }
+    if reporter.error_count() == errors {
+        meetings::check(module, &nodes.ops, emitted, reporter);
+    }
     reporter.error_count() == errors
+}
+
+/// The position, in the graph, of the operation that an instruction was made from.
+pub(super) fn origin_of(module: &Module, instruction: Op) -> Option<usize> {
+    let ctx = module.ctx();
+    let origin = module.attr(instruction, ctx.name(ORIGIN))?.as_int(ctx)?;
+    usize::try_from(origin).ok()
 }
 
 fn coords(ctx: &Context, attr: Attr) -> Option<Vec<(Name, i64)>> {
@@ -185,21 +200,18 @@ struct Checker<'m> {
     streams: Vec<usize>,
     homes: &'m Homes,
     nodes: &'m Nodes,
+    fields: &'m Fields<'m>,
 }
 
 impl Checker<'_> {
     /// Checks one program. `spans` is empty before and after.
     fn check(&self, spans: &mut [Span], reporter: &mut Reporter<'_>) {
-        let (module, ctx) = (self.module, self.module.ctx());
+        let module = self.module;
         let nodes = &self.nodes.ops;
-        let origin = ctx.name(ORIGIN);
         let mut here = self.homes.nodes[self.number].clone();
         let mut written: FxHashSet<(usize, Value)> = FxHashSet::default();
         for (at, op) in self.instructions.iter().enumerate() {
-            let from = module
-                .attr(*op, origin)
-                .and_then(|o| o.as_int(ctx))
-                .and_then(|o| usize::try_from(o).ok());
+            let from = origin_of(module, *op);
             let Some((from, span)) = from.and_then(|from| Some((from, spans.get_mut(from)?)))
             else {
                 continue;
@@ -253,14 +265,11 @@ impl Checker<'_> {
     /// What instructions read.
     fn values(&self, reporter: &mut Reporter<'_>) {
         let (module, ctx) = (self.module, self.module.ctx());
-        let key = ctx.name(ORIGIN);
-        let origin =
-            |op: Op| module.attr(op, key)?.as_int(ctx).and_then(|o| usize::try_from(o).ok());
         let here = self.nodes.states.iter().filter(|(_, value)| self.is_home(*value));
         let states: FxHashMap<&str, Value> = here.map(|(name, value)| (&**name, *value)).collect();
-        let mut contents = Contents::new(module, |value| self.root(value));
+        let mut contents = Contents::new(module, |value| self.root(value), self.fields);
         let (nodes, commits) = (&self.nodes.ops, &self.nodes.commits);
-        let wrong = contents.run(self.program, nodes, origin, &states, commits);
+        let wrong = contents.run(self.program, nodes, |op| origin_of(module, op), &states, commits);
         for Mismatch { instruction, buffer } in wrong {
             let name = module.symbol_name(self.program).unwrap_or("");
             let what =

@@ -6,6 +6,8 @@
 //! reads the values that its node has as operands.
 
 mod correspondence;
+mod fields;
+mod meetings;
 mod values;
 
 use piper_ir::pass::{OptionDef, PassFailed, PassInfo, PassResult};
@@ -19,6 +21,8 @@ use crate::emit_plan::{self, Emitted};
 pub struct Options {
     /// Most bytes a device may use; `None` = any.
     pub peak_bytes: Option<u64>,
+    /// How sends end on the machine that is to run the plan.
+    pub sends: plan::Sends,
 }
 
 /// Checks every `device.plan` of a module.
@@ -58,8 +62,8 @@ pub fn verified(
             return Err(PassFailed);
         }
     };
-    let limits = plan::Limits { peak_bytes: options.peak_bytes };
-    let faults = plan::verify_within(&emitted.plan, &limits);
+    let checks = plan::verify::Options { peak_bytes: options.peak_bytes, sends: options.sends };
+    let faults = plan::verify_with(&emitted.plan, &checks);
     for fault in &faults {
         report(module, &emitted, device_plan, fault, reporter);
     }
@@ -82,7 +86,13 @@ fn report(
         let program = party.program.map(|p| p.index());
         let op = program.and_then(|p| match party.instr {
             Some(at) => emitted.instructions.get(p)?.get(at).copied(),
-            None => emitted.programs.get(p).copied(),
+            // What should be there comes from an operation that is there, only elsewhere or with other operands.
+            None => {
+                let instrs = &emitted.plan.programs.get(p)?.instrs;
+                let from = instrs.iter().position(|i| i.source == party.source);
+                let op = from.and_then(|at| emitted.instructions.get(p)?.get(at).copied());
+                op.or(emitted.programs.get(p).copied())
+            }
         });
         let mut text = party.role.clone();
         if let Some(device) = party.device {
@@ -113,16 +123,40 @@ fn report(
     }
 }
 
+/// A number of bytes, with or without a unit.
+fn bytes(text: &str) -> Result<u64, String> {
+    match text.parse() {
+        Ok(bytes) => Ok(bytes),
+        Err(_) => piper_dialects::strategy::bucket_bytes(text)
+            .map_err(|why| format!("option 'memory-limit' of pass 'verify-device': {why}")),
+    }
+}
+
 /// The pass.
 pub fn passes() -> Vec<PassInfo> {
-    let options =
-        vec![OptionDef { name: "limit", summary: "most bytes a device may use", default: None }];
+    let options = vec![
+        OptionDef {
+            name: "memory-limit",
+            summary: "most bytes a device may use, such as 1073741824 or 80GiB",
+            default: None,
+        },
+        OptionDef {
+            name: "sends",
+            summary: "rendezvous: a send waits for its receive, as in NCCL; buffered: it does not, as in MPI",
+            default: Some("rendezvous"),
+        },
+    ];
     let pass = PassInfo::with_options(
         "verify-device",
         "That device programs are safe to run and do what the graph says",
         options,
         |given| {
-            let options = Options { peak_bytes: given.get("limit")? };
+            let peak_bytes = given.text("memory-limit").map(bytes).transpose()?;
+            let sends = match given.one_of("sends", &["rendezvous", "buffered"])? {
+                Some("buffered") => plan::Sends::Buffered,
+                _ => plan::Sends::Rendezvous,
+            };
+            let options = Options { peak_bytes, sends };
             Ok(move |cx: &mut piper_ir::pass::PassContext<'_, '_>| {
                 run(cx.module, cx.reporter, options)
             })

@@ -9,6 +9,8 @@ use piper_dialects::device::{Buffer, Kernel, Launch, base_buffer, is_instruction
 use piper_ir::{Module, Op, TypeData, Value};
 use rustc_hash::FxHashMap;
 
+use super::fields::Fields;
+
 /// What a range of a buffer may hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Tag {
@@ -32,6 +34,7 @@ pub(super) struct Contents<'m, R> {
     module: &'m Module,
     /// The value that the aliases of a value lead to here.
     root: R,
+    fields: &'m Fields<'m>,
     held: FxHashMap<Value, Vec<Held>>,
     /// The part of a base buffer that each buffer is: which one, from where, to where.
     ranges: FxHashMap<Value, (Value, u64, u64)>,
@@ -44,8 +47,8 @@ pub(super) struct Mismatch {
 }
 
 impl<'m, R: Fn(Value) -> Value> Contents<'m, R> {
-    pub(super) fn new(module: &'m Module, root: R) -> Self {
-        Self { module, root, held: FxHashMap::default(), ranges: FxHashMap::default() }
+    pub(super) fn new(module: &'m Module, root: R, fields: &'m Fields<'m>) -> Self {
+        Self { module, root, fields, held: FxHashMap::default(), ranges: FxHashMap::default() }
     }
 
     /// Executes a program whose instructions were made from `nodes`. `states` are the graph's states that live here, by name;
@@ -108,7 +111,10 @@ impl<'m, R: Fn(Value) -> Value> Contents<'m, R> {
             }
             ("device.send", _) => self.read(operand(0), module.operand(node, 0))?,
             ("device.store_output", _) => {
-                let holds_one = module.operands(node).any(|part| self.holds(operand(0), part));
+                let is_output = module.name_text(node) == "dag.output";
+                let is_part = |part| !is_output || self.fields.is_part(op, part);
+                let holds_one =
+                    module.operands(node).any(|part| self.holds(operand(0), part) && is_part(part));
                 return if holds_one { Ok(()) } else { Err(operand(0)) };
             }
             (
@@ -118,8 +124,9 @@ impl<'m, R: Fn(Value) -> Value> Contents<'m, R> {
                 | "device.all_to_all",
                 _,
             ) => {
-                self.read(operand(0), module.operand(node, 0))?;
+                let read = self.read(operand(0), module.operand(node, 0));
                 self.write(operand(1), module.result(node, 0));
+                return read;
             }
             ("device.launch", "dag.add") => {
                 let launch = Launch(op);
@@ -175,12 +182,13 @@ impl<'m, R: Fn(Value) -> Value> Contents<'m, R> {
             }
             ("device.launch", _) => {
                 let launch = Launch(op);
-                for (buffer, value) in launch.reads(module).zip(module.operands(node)) {
-                    self.read(buffer, value)?;
-                }
+                let reads = launch.reads(module).zip(module.operands(node));
+                let wrong = reads.into_iter().find(|(buffer, value)| !self.holds(*buffer, *value));
+                // One fault is said once: what comes of it is taken for right.
                 for (buffer, value) in launch.writes(module).zip(module.results(node)) {
                     self.write(buffer, value);
                 }
+                return wrong.map_or(Ok(()), |(buffer, _)| Err(buffer));
             }
             _ => {}
         }
