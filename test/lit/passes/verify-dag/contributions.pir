@@ -75,6 +75,7 @@ dag.graph @step of @loss on @c {
   %u = dag.parameter "u" {init = #nn.init<zeros>} : !dag.dist<tensor<4xf32>, @c>
   // expected-error@+1 {{the parameter "w" gets no new value, though there is an optimizer}}
   %w = dag.parameter "w" {init = #nn.init<zeros>} : !dag.dist<tensor<4xf32>, @c>
+  // expected-note@+1 {{it is declared here}}
   %m = dag.state "w.m" {init = 0.0} : !dag.dist<tensor<4xf32>, @c>
   %a = dag.compute @f(%v) F {PP = 0} node "f0" : (!dag.dist<tensor<4xf32>, @c>) -> !dag.dist<tensor<4xf32>, @c>
   %b = dag.compute @frozen(%u) F {PP = 1} node "f1" : (!dag.dist<tensor<4xf32>, @c>) -> !dag.dist<tensor<4xf32>, @c>
@@ -83,6 +84,7 @@ dag.graph @step of @loss on @c {
   %n:2 = dag.update sgd (%w, %g, %m) lr = 0.1 {momentum = 0.9} : (!dag.dist<tensor<4xf32>, @c>, !dag.dist<tensor<4xf32>, @c>, !dag.dist<tensor<4xf32>, @c>) -> (!dag.dist<tensor<4xf32>, @c>, !dag.dist<tensor<4xf32>, @c>)
   // expected-note@+1 {{first written here}}
   dag.commit %m, %n#1 : !dag.dist<tensor<4xf32>, @c>
-  // expected-error@+1 {{"w.m" is written twice in a step}}
+  // expected-error@+2 {{"w.m" is written twice in a step}}
+  // expected-error@+1 {{what is written to "w.m" is not what an update of it gives}}
   dag.commit %m, %n#0 : !dag.dist<tensor<4xf32>, @c>
 }
