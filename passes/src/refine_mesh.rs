@@ -25,6 +25,8 @@ use piper_ir::{Attr, Loc, Module, Op, Reporter};
 /// A use of a sub-axis by a directive.
 struct Use {
     directive: Op,
+    /// The attribute that names it.
+    key: &'static str,
     part: SubAxis,
     loc: Loc,
 }
@@ -87,11 +89,13 @@ fn plans_on(module: &Module, mesh: Op) -> Vec<Op> {
 
 fn uses(module: &Module, plan: Op) -> Vec<Use> {
     let Some(body) = module.only_block(plan) else { return Vec::new() };
-    let part = |directive: Op| {
-        let name = module.attr_by(directive, "axis")?.as_str(module.ctx())?;
-        Some(Use { directive, part: SubAxis::parse(name)?, loc: module.op_loc(directive) })
+    // A `resource` names the axis of what it takes or of what takes turns.
+    let part = |directive: Op, key: &'static str| {
+        let name = module.attr_by(directive, key)?.as_str(module.ctx())?;
+        Some(Use { directive, key, part: SubAxis::parse(name)?, loc: module.op_loc(directive) })
     };
-    module.ops(body).filter_map(part).collect()
+    let keys = ["axis", "over", "interleave"];
+    module.ops(body).flat_map(|op| keys.into_iter().filter_map(move |key| part(op, key))).collect()
 }
 
 /// The sizes of the parts of an axis, major to minor; the axis alone if it is not used in parts.
@@ -145,7 +149,7 @@ fn rename(module: &mut Module, uses: &[Use], refined: &[(String, Vec<u32>)]) {
         let mut before = 1;
         for (name, size) in named(axis, parts) {
             if before == used.part.before && size == used.part.size {
-                module.set_attr_by(used.directive, "axis", ctx.str_attr(&name));
+                module.set_attr_by(used.directive, used.key, ctx.str_attr(&name));
             }
             before *= size;
         }

@@ -11,7 +11,7 @@ use piper_ir::pass::{PassInfo, PassRegistry};
 /// Every pass. A module of passes has `pub fn passes() -> Vec<PassInfo>`, and one line here.
 pub fn all() -> PassRegistry {
     let mut registry = PassRegistry::default();
-    let modules: [Vec<PassInfo>; 20] = [
+    let modules: [Vec<PassInfo>; 22] = [
         crate::canonicalize::passes(),
         crate::cse::passes(),
         crate::dce::passes(),
@@ -27,6 +27,8 @@ pub fn all() -> PassRegistry {
         crate::shard::passes(),
         crate::replicate::passes(),
         crate::update::passes(),
+        crate::overlap::passes(),
+        crate::resource::passes(),
         crate::verify_dag::passes(),
         crate::lower_to_device::passes(),
         crate::memory_plan::passes(),

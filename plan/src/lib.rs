@@ -5,7 +5,7 @@
 //! parameters and optimizer state, and a table that leads every instruction back to the line it came from. It is all a
 //! runtime needs, and it says nothing of how it was made: this crate depends on no other crate of the workspace.
 //!
-//! * the schema: [`schema`], [`mesh`], [`state`], [`scalar`], [`source`];
+//! * the schema: [`schema`], [`mesh`], [`partition`], [`state`], [`scalar`], [`source`];
 //! * the definition of initial values: [`init`];
 //! * the file format: [`file`](mod@file), through [`Plan::read`] and [`Plan::write`];
 //! * the checks that make a plan safe to run: [`verify()`](fn@verify), which the compiler runs last and the loader first.
@@ -14,6 +14,7 @@
 pub mod file;
 pub mod init;
 pub mod mesh;
+pub mod partition;
 pub mod print;
 pub mod scalar;
 pub mod schema;
@@ -24,6 +25,7 @@ pub mod verify;
 pub use file::{ReadError, WriteError};
 pub use init::Init;
 pub use mesh::{Affine, Axis, AxisId, Comm, CommId, Coords, Mesh, Peer, RowMap};
+pub use partition::{Method, Partition};
 pub use scalar::{Scalar, ScalarId, ScalarSource};
 pub use schema::{
     Buffer, BufferId, Code, Cost, DType, EventId, Input, InputId, Instr, KernelDecl, KernelId,

@@ -21,6 +21,23 @@ pub fn plan(plan: &Plan) -> String {
         let members: Vec<String> = comm.members.iter().map(|m| set(plan, m)).collect();
         line(&mut out, format_args!("comm @{} [{}]", comm.name, members.join(", ")));
     }
+    for partition in &plan.partitions {
+        let crate::Partition { name, method, size, total, arch, streams, .. } = partition;
+        let unit = method.unit();
+        let ctas = match partition.ctas {
+            Some((least, most)) => format!(", {least} to {most} CTAs"),
+            None => String::new(),
+        };
+        let comms = partition.comms.iter().filter_map(|id| plan.comms.get(id.index()));
+        let comms: Vec<String> = comms.map(|comm| format!("@{}", comm.name)).collect();
+        let (streams, comms) = (streams.join(", "), comms.join(", "));
+        line(
+            &mut out,
+            format_args!(
+                "partition @{name} {size} of {total} {unit} of {arch} [{streams}] [{comms}]{ctas}"
+            ),
+        );
+    }
     for input in &plan.inputs {
         line(
             &mut out,

@@ -8,6 +8,7 @@
 //! inside a flat bucket), or they may take turns in the same memory; [`verify`](crate::verify()) tells these from races.
 
 use crate::mesh::{Affine, Axis, Comm, CommId, Coords, Mesh, Peer, RowMap};
+use crate::partition::Partition;
 use crate::scalar::{Scalar, ScalarId};
 use crate::source::{SourceId, SourceTable};
 use crate::state::{Home, States};
@@ -68,6 +69,8 @@ pub struct Plan {
     pub device_program: Vec<ProgramId>,
     /// Communicators and point-to-point channels.
     pub comms: Vec<Comm>,
+    /// Parts of every device, for streams and communicators; none if everything shares all of it.
+    pub partitions: Vec<Partition>,
     /// Kernels that programs launch.
     pub kernels: Vec<KernelDecl>,
     /// What the data source supplies, in global shapes.

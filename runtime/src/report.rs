@@ -31,6 +31,14 @@ pub enum LoadError {
         /// Arena size.
         bytes: u64,
     },
+    /// Partitions ask for more workers than a device has here.
+    #[error(
+        "the partitions take {workers} workers of each device, but this runtime runs a device on one thread: its streams take turns, in the order of issue"
+    )]
+    Workers {
+        /// How many are asked for.
+        workers: u32,
+    },
     /// A worker thread could not be started.
     #[error("cannot start a worker: {0}")]
     Thread(#[from] std::io::Error),

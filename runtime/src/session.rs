@@ -87,6 +87,12 @@ impl Session {
             let rendered = faults.iter().map(|f| f.render(&plan)).collect();
             return Err(LoadError::Unsafe { faults, rendered });
         }
+        // Multiprocessors mean nothing to a thread, but workers would be promised and not there.
+        let of_cpu = plan.partitions.iter().filter(|p| p.method == piper_plan::Method::Workers);
+        let workers = of_cpu.map(|p| p.size).fold(0, u32::saturating_add);
+        if workers > 1 {
+            return Err(LoadError::Workers { workers });
+        }
         let machine = resolve(&plan, library)?;
         let devices = machine.codes.len();
         let shared = Arc::new(Shared {

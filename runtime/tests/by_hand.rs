@@ -469,3 +469,27 @@ fn sharded_buckets_start_from_the_initial_values_and_are_gathered() {
         assert_eq!(session.state(name).unwrap(), value);
     }
 }
+
+#[test]
+fn partitions_of_workers_that_a_device_does_not_have_are_refused() {
+    let partition = |name: &str, method, size, stream: &str| piper_plan::Partition {
+        name: name.into(),
+        method,
+        size,
+        total: 132,
+        arch: if method == piper_plan::Method::Workers { "cpu" } else { "sm_90" }.into(),
+        streams: vec![stream.into()],
+        ..piper_plan::Partition::default()
+    };
+    let library = Closures::new().with("k", |_, _| Ok(()));
+    let load = |partitions| {
+        let plan = Plan { partitions, ..with_kernel() };
+        Session::load(plan, &library, Options::default()).map(|_| ())
+    };
+    let workers = piper_plan::Method::Workers;
+    let two = load(vec![partition("a", workers, 1, "x"), partition("b", workers, 1, "y")]);
+    assert!(matches!(two, Err(LoadError::Workers { workers: 2 })), "{two:?}");
+    load(vec![partition("a", workers, 1, "x")]).expect("a device has a thread");
+    // Multiprocessors of another machine are no promise of this one.
+    load(vec![partition("a", piper_plan::Method::Green, 24, "x")]).expect("runs here too");
+}

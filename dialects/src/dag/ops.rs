@@ -14,7 +14,8 @@ dialect_ops! {
     /// The global training step as a graph.
     ///
     /// One node is one compute chunk, transfer or collective, SPMD over a slice of the mesh. Data edges are SSA operands;
-    /// the schedule is kept apart, in `dag.order`. `microbatches` is the size of the time axis `mb`.
+    /// the schedule is kept apart, in `dag.order`. `microbatches` is the size of the time axis `mb`, `resources` what the pass
+    /// `resource` recorded.
     ///
     /// ```mlir module
     /// strategy.mesh @cluster <["dp" = 2]>
@@ -33,6 +34,7 @@ dialect_ops! {
             function: one(A::Symbol),
             mesh: one(A::Symbol),
             microbatches: optional(A::Int),
+            resources: optional(A::Array),
         },
         regions: { body: one },
         traits: [Symbol, IsolatedFromAbove, GraphRegion, SingleBlock, NoTerminator],
@@ -159,13 +161,15 @@ dialect_ops! {
 
     /// Sums a partial value over axes; every device gets the sum.
     ///
+    /// As with all collectives, `after` names a compute node behind which it is issued.
+    ///
     /// ```mlir
     /// %sum = dag.all_reduce %grad over ["dp"] -> !weight
     /// ```
     AllReduce = "dag.all_reduce" {
         operands: { value: one(DIST) },
         results: { sum: one(DIST) },
-        attrs: { axes: one(A::Array) },
+        attrs: { axes: one(A::Array), after: optional(A::Symbol) },
         format: "$value `over` $axes attr-dict result-types",
         infer: infer::all_reduce,
         verify: verify::all_reduce,
@@ -179,7 +183,7 @@ dialect_ops! {
     ReduceScatter = "dag.reduce_scatter" {
         operands: { value: one(DIST) },
         results: { shard: one(DIST) },
-        attrs: { axes: one(A::Array) },
+        attrs: { axes: one(A::Array), after: optional(A::Symbol) },
         format: "$value `over` $axes attr-dict result-types",
         infer: infer::reduce_scatter,
         verify: verify::reduce_scatter,
@@ -194,7 +198,7 @@ dialect_ops! {
     AllGather = "dag.all_gather" {
         operands: { shard: one(DIST) },
         results: { value: one(DIST) },
-        attrs: { axes: one(A::Array) },
+        attrs: { axes: one(A::Array), after: optional(A::Symbol) },
         format: "$shard `over` $axes attr-dict result-types",
         infer: infer::all_gather,
         verify: verify::all_gather,
@@ -212,7 +216,7 @@ dialect_ops! {
     AllToAll = "dag.all_to_all" {
         operands: { value: one(DIST) },
         results: { moved: one(DIST) },
-        attrs: { axes: one(A::Array), from: one(A::Int), to: one(A::Int) },
+        attrs: { axes: one(A::Array), from: one(A::Int), to: one(A::Int), after: optional(A::Symbol) },
         format: "$value `over` $axes `from` $from `to` $to attr-dict result-types",
         infer: infer::all_to_all,
         verify: verify::all_to_all,

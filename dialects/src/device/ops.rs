@@ -62,6 +62,31 @@ dialect_ops! {
         format: "$sym_name `members` $members attr-dict",
     }
 
+    /// A part of every device, for some streams and communicators.
+    ///
+    /// It is `size` of `total` multiprocessors that the driver sets aside (`green`), blocks of persistent grids (`grid`), or
+    /// `workers` of a CPU.
+    ///
+    /// Streams of these names run on it in every program, and the kernels of the communicators, within their CTAs. Partitions promise
+    /// neither to run at the same time nor to go on while another waits.
+    ///
+    /// ```mlir module
+    /// strategy.mesh @cluster <["dp" = 2]>
+    /// device.plan "step" on @cluster {
+    ///   device.comm @dp members [{dp = 0}, {dp = 1}]
+    ///   device.partition @comm green 24 of 132 arch "sm_90" streams ["comm"] comms [@dp] ctas 1 to 20
+    /// }
+    /// ```
+    Partition = "device.partition" {
+        attrs: {
+            sym_name: one(A::Str), method: one(A::Enum(&["green", "grid", "workers"])), size: one(COUNT), total: one(COUNT),
+            arch: one(A::Str), streams: one(A::Array), comms: one(A::Array), min_ctas: optional(COUNT), ctas: optional(COUNT),
+        },
+        traits: [Symbol],
+        format: "$sym_name $method $size `of` $total `arch` $arch `streams` $streams `comms` $comms (`ctas` $min_ctas^ `to` $ctas)? attr-dict",
+        verify: verify::partition,
+    }
+
     /// A tensor that the data source supplies each step, in its global shape; dimension 0 is the batch.
     ///
     /// ```mlir module

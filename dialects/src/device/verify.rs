@@ -2,7 +2,7 @@
 
 use piper_ir::{Module, Op, Reporter, Type, TypeData};
 
-use super::{BuiltinKernel, Kernel, Launch, Mode, Plan, Program, View};
+use super::{BuiltinKernel, Kernel, Launch, Mode, Partition, Plan, Program, View};
 use crate::func::Func;
 
 /// `(elements, element type)` of a buffer's type.
@@ -32,6 +32,26 @@ pub(super) fn program(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
         reporter
             .error(module.op_loc(op), "the streams of a program are a list of names")
             .hint("write streams [\"compute\", \"comm\"]");
+    }
+}
+
+pub(super) fn partition(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
+    let (ctx, view) = (module.ctx(), Partition(op));
+    let streams = view.streams(module).as_array(ctx).unwrap_or(&[]);
+    if streams.iter().any(|s| s.as_str(ctx).is_none()) {
+        reporter
+            .error(module.op_loc(op), "the streams of a partition are a list of names")
+            .hint("write streams [\"comm\"]");
+    }
+    for comm in view.comms(module).as_array(ctx).unwrap_or(&[]) {
+        let found = comm.as_symbol(ctx).and_then(|name| module.lookup_nearest(op, name.text(ctx)));
+        if found.is_none_or(|found| module.name_text(found) != "device.comm") {
+            let text = comm.display(ctx);
+            reporter.error(module.op_loc(op), format!("{text} is no communicator of the plan"));
+        }
+    }
+    if view.min_ctas(module).is_some() != view.ctas(module).is_some() {
+        reporter.error(module.op_loc(op), "CTAs have a least and a most number, or none");
     }
 }
 

@@ -4,7 +4,7 @@
 //! not look at attributes: [`PlanSpec::read`] gives a verified plan as plain values, each directive with its operation for
 //! locations. Directives are either *primitives* ([`place`](PlaceOp), [`split`](SplitOp), [`replicate`](ReplicateOp),
 //! [`shard`](ShardOp), [`order`](OrderOp), [`split_backward`](SplitBackwardOp), [`recompute`](RecomputeOp),
-//! [`update`](UpdateOp)) or *named* ones, which expand into primitives.
+//! [`resource`](ResourceOp), [`update`](UpdateOp)) or *named* ones, which expand into primitives.
 
 mod filter;
 mod homes;
@@ -15,6 +15,7 @@ mod optimizer;
 mod order;
 mod plan;
 mod recompute;
+mod resource;
 mod shard;
 mod sub_axis;
 mod table;
@@ -22,19 +23,23 @@ mod tags;
 #[cfg(test)]
 mod tests;
 mod verify;
+mod verify_resource;
 
 pub use filter::{filter_attr, filter_of};
 pub use homes::{homes_attrs, range_attr};
 pub use mesh::{Axis, Mesh, Slice, SliceFault};
 pub use ops::{
-    AnnotateOp, DualPipeOp, GroupOp, LayoutOp, MeshOp, OptimizerOp, OrderOp, PipelineOp, PlaceOp,
-    PlanOp, RecomputeOp, ReplicateOp, ShardOp, SplitBackwardOp, SplitOp, TableOp, TagOp, UpdateOp,
-    YieldOp, ZeroOp,
+    AnnotateOp, DualPipeOp, GroupOp, LayoutOp, MeshOp, OptimizerOp, OrderOp, OverlapOp, PipelineOp,
+    PlaceOp, PlanOp, RecomputeOp, ReplicateOp, ResourceOp, ShardOp, SmPartitionOp, SplitBackwardOp,
+    SplitOp, TableOp, TagOp, UpdateOp, YieldOp, ZeroOp,
 };
 pub use optimizer::{Algorithm, LearningRate, OptimizerSpec, copy_optimizer};
 pub use order::row_of;
 pub use plan::{Directive, Home, Kind, PlanSpec, bucket_bytes, plans};
 pub use recompute::Recomputed;
+pub use resource::{
+    Method, PartitionSpec, StreamSpec, Work, partition_of, partition_options, stream_of,
+};
 pub use shard::sharded_dim;
 pub use sub_axis::SubAxis;
 pub use tags::{TAGS, merge, tag_text, tags_attr, tags_of};

@@ -3,7 +3,8 @@
 use piper_ir::{AttrConstraint as A, TypeConstraint as T, dialect_ops};
 
 use super::{
-    filter, homes, mesh_syntax as mesh, optimizer, order, recompute, shard, table, verify,
+    filter, homes, mesh_syntax as mesh, optimizer, order, recompute, resource, shard, table,
+    verify, verify_resource,
 };
 
 const SLICE: A = A::Pred("a mesh slice such as {pp = 0}", |ctx, attr| {
@@ -343,5 +344,69 @@ dialect_ops! {
         },
         syntax: (recompute::parse, recompute::print),
         verify: verify::recompute,
+    }
+
+    /// Gives work to streams and streams to parts of a device.
+    ///
+    /// **A stream** takes compute nodes, transfers or collectives from the two streams that every program has, `compute` and
+    /// `comm`. Work is one of `compute`, `transfer`, `exchange` (a collective between compute nodes: of activations and their
+    /// gradients), `all_to_all`, `all_reduce`, `reduce_scatter`, `all_gather`; `over` names an axis, a filter selects compute
+    /// nodes. The first directive that takes something has it.
+    ///
+    /// **A partition** is a number of multiprocessors (`sms`) of an architecture, or of `workers` of a CPU, with the streams that
+    /// run there. `ctas` and `min_ctas` bound the thread blocks of its communicators, under the limits of the version `nccl`. With
+    /// `method = "grid"` the number is kept by persistent grids, so that any is possible; otherwise the driver sets the
+    /// multiprocessors aside in the granularity of the architecture.
+    ///
+    /// **`interleave`** runs the members of a slot so that one direction computes while the other's exchange over the axis is in
+    /// flight.
+    ///
+    /// ```mlir
+    /// strategy.resource stream "a2a" for exchange over "dp"
+    /// strategy.resource stream "weights" for compute {PASS = BW}
+    /// strategy.resource interleave over "dp"
+    /// strategy.resource partition "comm" arch = "sm_90" sms = 24 streams = ["a2a", "comm"] ctas = 20
+    /// ```
+    ResourceOp = "strategy.resource" {
+        attrs: {
+            stream: optional(A::Str), work: optional(A::Array), over: optional(A::Str), filter: optional(FILTER),
+            interleave: optional(A::Str), partition: optional(A::Str), arch: optional(A::Str), sms: optional(A::Int),
+            workers: optional(A::Int), streams: optional(A::Array), ctas: optional(A::Int), min_ctas: optional(A::Int),
+            nccl: optional(A::Str), method: optional(A::Enum(resource::METHODS)), total: optional(A::Int),
+        },
+        syntax: (resource::parse, resource::print),
+        verify: verify_resource::resource,
+    }
+
+    /// Hides the exchanges over an axis: within a slot of several members, one direction computes while the other communicates.
+    ///
+    /// Expands to a stream for the exchanges, `split_backward` if nothing splits the backward yet (weight gradients fill what
+    /// is left), and `resource interleave`. With `off` the members run in the order given, to see what the order gains.
+    ///
+    /// ```mlir
+    /// strategy.overlap over "dp" stream = "a2a"
+    /// ```
+    OverlapOp = "strategy.overlap" {
+        attrs: { axis: one(A::Str), stream: optional(A::Str), off: optional(A::Unit) },
+        format: "`over` $axis (`stream` `=` $stream^)? (`off` $off^)? attr-dict",
+        verify: verify_resource::overlap,
+    }
+
+    /// Divides the multiprocessors of each device between communication and computation.
+    ///
+    /// `comm` of them go to the streams named, the rest to `compute` and other streams of compute nodes. Expands to two
+    /// `resource partition`s; options as there.
+    ///
+    /// ```mlir
+    /// strategy.sm_partition arch = "sm_90" comm = 24 streams = ["comm"] ctas = 20
+    /// strategy.sm_partition arch = "sm_90" comm = 20 streams = ["comm"] method = "grid"
+    /// ```
+    SmPartitionOp = "strategy.sm_partition" {
+        attrs: {
+            arch: optional(A::Str), comm: optional(A::Int), streams: optional(A::Array), ctas: optional(A::Int),
+            min_ctas: optional(A::Int), nccl: optional(A::Str), method: optional(A::Enum(resource::METHODS)), total: optional(A::Int),
+        },
+        syntax: (resource::parse_share, resource::print_share),
+        verify: verify_resource::sm_partition,
     }
 }

@@ -9,6 +9,7 @@ use piper_schedule::text::filter::Filter;
 use super::homes::range_of;
 use super::ops::*;
 use super::order::row_of;
+use super::resource::{PartitionSpec, StreamSpec, partition_of, stream_of};
 use super::shard::patterns_of;
 use super::{Mesh, OptimizerSpec, Recomputed, Slice, filter_of, recompute, table, tag_text};
 use crate::dag::Graph;
@@ -99,6 +100,16 @@ pub enum Kind {
     Recompute { filter: Filter, what: Recomputed, again: bool },
     /// Primitive: update all parameters.
     Update(OptimizerSpec),
+    /// Named: slots run so that exchanges along `axis` are hidden; they go to a stream. If `off`, only the stream.
+    Overlap { axis: String, stream: Option<String>, off: bool },
+    /// Named: `comm` multiprocessors for some streams, the rest for the others.
+    SmPartition { comm: u32 },
+    /// Primitive: work on a stream.
+    Stream(StreamSpec),
+    /// Primitive: a part of the device for some streams.
+    Partition(PartitionSpec),
+    /// Primitive: the members of slots take turns at exchanges along `axis`.
+    Interleave { axis: String },
 }
 
 impl Kind {
@@ -136,6 +147,8 @@ impl Kind {
                 | Kind::Layout { .. }
                 | Kind::Zero { .. }
                 | Kind::Optimizer(_)
+                | Kind::Overlap { .. }
+                | Kind::SmPartition { .. }
         )
     }
 }
@@ -329,6 +342,22 @@ impl Kind {
                 let (what, again) = recompute::read(module, RecomputeOp(op))?;
                 let filter = filter_of(ctx, RecomputeOp(op).filter(module))?;
                 Kind::Recompute { filter, what, again }
+            }
+            OverlapOp::NAME => Kind::Overlap {
+                axis: text("axis")?,
+                stream: text("stream"),
+                off: OverlapOp(op).off(module).is_some(),
+            },
+            SmPartitionOp::NAME => Kind::SmPartition { comm: number("comm")? },
+            ResourceOp::NAME => {
+                let get = |name: &str| module.attr_by(op, name);
+                if get("stream").is_some() {
+                    Kind::Stream(stream_of(ctx, get)?)
+                } else if get("partition").is_some() {
+                    Kind::Partition(partition_of(ctx, get)?)
+                } else {
+                    Kind::Interleave { axis: text("interleave")? }
+                }
             }
             _ => return None,
         })

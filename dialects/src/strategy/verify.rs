@@ -267,10 +267,13 @@ const DIRECTIVES: &[&str] = &[
     OrderOp::NAME,
     SplitBackwardOp::NAME,
     RecomputeOp::NAME,
+    OverlapOp::NAME,
+    SmPartitionOp::NAME,
+    ResourceOp::NAME,
 ];
 
 /// The mesh of the plan a directive stands in. A directive elsewhere is an error.
-fn plan_mesh(module: &Module, op: Op, reporter: &mut Reporter<'_>) -> Option<Mesh> {
+pub(super) fn plan_mesh(module: &Module, op: Op, reporter: &mut Reporter<'_>) -> Option<Mesh> {
     let Some(plan) = module.parent_op(op).and_then(|parent| PlanOp::cast(module, parent)) else {
         let name = module.name_text(op);
         reporter
@@ -285,7 +288,7 @@ fn plan_mesh(module: &Module, op: Op, reporter: &mut Reporter<'_>) -> Option<Mes
 }
 
 /// A directive's axis exists.
-fn axis(module: &Module, op: Op, axis: Attr, reporter: &mut Reporter<'_>) {
+pub(super) fn axis(module: &Module, op: Op, axis: Attr, reporter: &mut Reporter<'_>) {
     let Some(mesh) = plan_mesh(module, op, reporter) else { return };
     let name = axis.as_str(module.ctx()).unwrap_or_default();
     if let Some(part) = SubAxis::parse(name)

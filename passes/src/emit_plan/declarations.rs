@@ -25,9 +25,11 @@ impl Emitter<'_, '_> {
             self.plan.mesh.push(plan::Axis { name: name.to_owned(), size });
         }
         let block = module.only_block(op).expect("a plan has a block");
+        let mut partitions = Vec::new();
         for inner in module.ops(block) {
             match module.name_text(inner) {
                 "device.comm" => self.comm(inner)?,
+                "device.partition" => partitions.push(inner),
                 "device.input" => {
                     let (shape, dtype) = self.tensor(inner, module.attr_by(inner, "tensor"))?;
                     let name = self.text(inner, "name");
@@ -72,6 +74,37 @@ impl Emitter<'_, '_> {
                 _ => {}
             }
         }
+        // They name communicators, which may stand behind them.
+        for inner in partitions {
+            self.partition(inner)?;
+        }
+        Ok(())
+    }
+
+    fn partition(&mut self, op: Op) -> Result<()> {
+        let (module, ctx) = (self.module, self.ctx);
+        let list =
+            |name: &str| module.attr_by(op, name).and_then(|a| a.as_array(ctx)).unwrap_or(&[]);
+        let number = |name: &str| u32::try_from(self.int(op, name)).unwrap_or(u32::MAX);
+        let comms = list("comms").iter().map(|comm| self.comm_id(op, *comm));
+        let partition = plan::Partition {
+            name: module.symbol_name(op).unwrap_or("").to_owned(),
+            method: match &*self.text(op, "method") {
+                "grid" => plan::Method::Grid,
+                "workers" => plan::Method::Workers,
+                _ => plan::Method::Green,
+            },
+            size: number("size"),
+            total: number("total"),
+            arch: self.text(op, "arch"),
+            ctas: module.attr_by(op, "ctas").map(|_| (number("min_ctas"), number("ctas"))),
+            streams: list("streams")
+                .iter()
+                .filter_map(|s| Some(s.as_str(ctx)?.to_owned()))
+                .collect(),
+            comms: comms.collect::<Result<_>>()?,
+        };
+        self.plan.partitions.push(partition);
         Ok(())
     }
 

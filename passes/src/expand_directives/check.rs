@@ -27,6 +27,15 @@ pub fn check(module: &Module, plan: &PlanSpec, reporter: &mut Reporter<'_>) -> P
         reporter,
     );
     batch(module, plan, reporter);
+    let partitions: Vec<_> = plan
+        .directives
+        .iter()
+        .filter_map(|d| match &d.kind {
+            Kind::Partition(spec) => Some((spec.clone(), d.loc)),
+            _ => None,
+        })
+        .collect();
+    crate::resource::check_partitions(&partitions, reporter);
     if fine && coverage::check(module, plan, reporter) {
         orders::check(module, plan, reporter);
     }

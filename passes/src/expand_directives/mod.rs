@@ -1,7 +1,8 @@
 //! `expand-directives`: named directives become the primitives they stand for, in the file, for all to read.
 //!
-//! Input: `strategy.plan`s. Output: the same plans with `pipeline`, `dualpipe`, `table`, `layout`, `zero` and `optimizer` replaced by `tag`, `split`,
-//! `place`, `split_backward`, `order`, `replicate` and `update`, in place and with the directive's location; then the plan is
+//! Input: `strategy.plan`s. Output: the same plans with `pipeline`, `dualpipe`, `table`, `layout`, `zero`, `overlap`,
+//! `sm_partition` and `optimizer` replaced by `tag`, `split`, `place`, `split_backward`, `order`, `replicate`, `resource` and `update`,
+//! in place and with the directive's location; then the plan is
 //! [checked](check) as a whole. Running it again changes nothing. The passes named after a directive expand theirs by the
 //! functions [`pipeline`], [`dualpipe`], [`table`], [`zero`] and [`optimizer`] here.
 //!
@@ -23,6 +24,7 @@ mod flow;
 mod layout;
 mod orders;
 mod pipeline;
+mod resources;
 mod stages;
 mod table;
 #[cfg(test)]
@@ -37,6 +39,7 @@ use piper_ir::{Attr, Builder, Module, Op, Reporter};
 pub use check::check;
 pub use layout::layout;
 pub use pipeline::{dualpipe, pipeline};
+pub use resources::{overlap, sm_partition};
 pub use stages::{Stages, TaggedOp, tagged_operations};
 pub use table::table;
 
@@ -55,7 +58,8 @@ pub fn passes() -> Vec<PassInfo> {
         },
     );
     vec![info.describe(
-        "pipeline, dualpipe and table become split, place, split_backward and order; zero becomes replicate; optimizer becomes update. \
+        "pipeline, dualpipe and table become split, place, split_backward and order; zero becomes replicate; overlap and sm_partition become \
+         resource; optimizer becomes update. \
          Fails where a plan uses an axis twice, leaves an operation without a place, or has orders that miss, repeat or deadlock.",
     )]
 }
@@ -89,17 +93,27 @@ fn expand_plan(
         return Err(PassFailed);
     }
     let mut result = Ok(());
-    let named = plan.directives.clone().into_iter().filter(|directive| directive.kind.is_named());
-    // Layouts give the tags that others speak of.
-    let (layouts, others): (Vec<_>, Vec<_>) =
-        named.partition(|directive| matches!(directive.kind, Kind::Layout { .. }));
-    for directive in layouts.iter().chain(&others) {
+    let mut named: Vec<_> =
+        plan.directives.iter().filter(|d| d.kind.is_named()).cloned().collect();
+    // Layouts give the tags that others speak of. Whether the backward is split already, and which streams compute, is known when
+    // everything else is expanded.
+    named.sort_by_key(|directive| match directive.kind {
+        Kind::Layout { .. } => 0,
+        Kind::Overlap { .. } | Kind::SmPartition { .. } => 2,
+        _ => 1,
+    });
+    for directive in &named {
         let expanded = match &directive.kind {
             Kind::Pipeline { .. } => pipeline(module, &plan, directive, reporter),
             Kind::DualPipe { .. } => dualpipe(module, &plan, directive, reporter),
             Kind::Table { .. } => table(module, &plan, directive, reporter),
             Kind::Layout { .. } => layout(module, &plan, directive, reporter),
             Kind::Zero { .. } => Ok(zero(module, directive)),
+            Kind::Overlap { .. } => {
+                let is_split = resources::splits_backward(module, op);
+                Ok(overlap(module, directive, !is_split))
+            }
+            Kind::SmPartition { .. } => sm_partition(module, directive, reporter),
             _ => Ok(optimizer(module, directive)),
         };
         *count += u64::from(expanded.is_ok());

@@ -186,7 +186,7 @@ fn transfer(l: &mut Lowering<'_>, node: &Node, class: u32) {
     let sends = l.holds(value, class);
     let other = if sends { moved } else { value };
     let peer = slice_coords(&l.ctx, &l.topology.kept(l.module, other).dist);
-    let (peer, comm) = (l.coords_attr(&peer), l.comm(&[]));
+    let (peer, comm) = (l.coords_attr(&peer), l.comm_of(node.op, &[]));
     let buffer = if sends { l.read(value, class, node) } else { l.write(moved, class) };
     let attrs = [("peer", peer), ("comm", comm), ("tag", l.ctx.int_attr(node.index.into()))];
     let label = l.label(value);
@@ -234,7 +234,7 @@ fn add(l: &mut Lowering<'_>, node: &Node, class: u32) {
 fn collective_comm(l: &mut Lowering<'_>, op: Op) -> Attr {
     let axes = l.module.attr_by(op, "axes").expect("declared");
     let axes = collective_axes(&l.ctx, axes);
-    l.comm(&axes)
+    l.comm_of(op, &axes)
 }
 
 fn all_reduce(l: &mut Lowering<'_>, node: &Node, class: u32) {

@@ -17,6 +17,7 @@ use super::manifest;
 use super::schedule::{Node, Schedule, Task};
 use super::topology::{Class, Coords, Topology, buffer_type};
 use super::{COMMUNICATE, COMPUTE, ORIGIN, node_code};
+use crate::resource::Resources;
 
 /// What [`build`] makes.
 pub(super) struct Made {
@@ -38,6 +39,13 @@ pub(super) struct Body {
     names: FxHashMap<Attr, u32>,
 }
 
+/// A communicator over some axes.
+struct Communicator {
+    symbol: Attr,
+    /// The partition of the streams that it is used on; unknown before its first use.
+    partition: Option<Option<usize>>,
+}
+
 /// Everything the lowering of one graph knows.
 pub(super) struct Lowering<'m> {
     pub(super) module: &'m mut Module,
@@ -46,12 +54,17 @@ pub(super) struct Lowering<'m> {
     pub(super) topology: &'m Topology,
     pub(super) schedule: &'m Schedule,
     pub(super) bodies: Vec<Body>,
-    /// The names of the two streams.
+    /// The names of the two streams that every program has.
     compute: Attr,
     communicate: Attr,
     /// The block of the `device.plan`.
     plan_block: Block,
-    comms: FxHashMap<Vec<Name>, Attr>,
+    /// By axes: communicators with the partition that their kernels run on, which nothing may have said yet.
+    comms: FxHashMap<Vec<Name>, Vec<Communicator>>,
+    /// What the graph's record gives to streams and partitions.
+    resources: Resources,
+    /// The streams of the operations that the record gives one, as attribute and partition.
+    streams: FxHashMap<Op, (Attr, Option<usize>)>,
     kernels: FxHashMap<(BuiltinKernel, Attr, Type), Attr>,
     /// The kernels that add into a buffer of a type, which are asked for most.
     pub(super) accumulators: FxHashMap<Type, Attr>,
@@ -70,6 +83,23 @@ pub(super) struct Lowering<'m> {
 /// The text of a label.
 pub(super) fn text(ctx: &Context, label: Attr) -> &str {
     label.as_str(ctx).unwrap_or("")
+}
+
+/// The stream of every operation that the record gives one.
+fn assign(
+    module: &Module,
+    body: Block,
+    ctx: &Context,
+    resources: &Resources,
+) -> FxHashMap<Op, (Attr, Option<usize>)> {
+    if resources.streams.is_empty() {
+        return FxHashMap::default();
+    }
+    let stream_of = |op: Op| {
+        let stream = resources.stream_of(module, op)?;
+        Some((op, (ctx.str_attr(stream), resources.partition_of(stream))))
+    };
+    module.ops(body).filter_map(stream_of).collect()
 }
 
 /// Builds the `device.plan` of a graph.
@@ -98,6 +128,8 @@ pub(super) fn build(
     let inputs = module.ops(body).filter(|op| module.name_text(*op) == "dag.input");
     let dists = inputs.filter_map(|op| Dist::of(&ctx, module.ty(module.result(op, 0))));
     let input_axes = node_code::input_axes(dists);
+    let resources = Resources::of(module, graph);
+    let streams = assign(module, body, &ctx, &resources);
     let mut lowering = Lowering {
         module,
         compute: ctx.str_attr(COMPUTE),
@@ -109,6 +141,8 @@ pub(super) fn build(
         bodies: Vec::new(),
         plan_block,
         comms: FxHashMap::default(),
+        resources,
+        streams,
         kernels: FxHashMap::default(),
         accumulators: FxHashMap::default(),
         taken: FxHashMap::default(),
@@ -132,6 +166,7 @@ pub(super) fn build(
     if reporter.error_count() > errors {
         return Err(PassFailed);
     }
+    lowering.partitions();
     let programs = lowering.close_programs();
     Ok(Made { plan, programs })
 }
@@ -165,9 +200,30 @@ impl Lowering<'_> {
     /// Instructions go after the declarations, programs after what they share.
     fn close_programs(&mut self) -> Vec<Op> {
         let bodies = std::mem::take(&mut self.bodies);
+        let mut streams = vec![self.compute, self.communicate];
+        for spec in &self.resources.streams {
+            let stream = self.ctx.str_attr(&spec.stream);
+            if !streams.contains(&stream) {
+                streams.push(stream);
+            }
+        }
+        let key = self.ctx.name("stream");
         bodies
             .into_iter()
             .map(|body| {
+                // Of many streams a program lists those that it uses.
+                if !self.resources.is_empty() {
+                    let used: FxHashSet<Attr> = body
+                        .instructions
+                        .iter()
+                        .filter_map(|op| self.module.attr(*op, key))
+                        .collect();
+                    let listed = streams.iter().copied();
+                    let listed: Vec<Attr> =
+                        listed.filter(|s| *s == self.compute || used.contains(s)).collect();
+                    let listed = self.ctx.array_attr(listed);
+                    self.module.set_attr_by(body.program, "streams", listed);
+                }
                 for op in body.instructions {
                     self.module.append(body.block, op);
                 }
@@ -405,15 +461,17 @@ impl Lowering<'_> {
         attrs: &[(&str, Attr)],
         label: Attr,
     ) {
-        let stream = match name {
+        let communicates = matches!(
+            name,
             "device.send"
-            | "device.recv"
-            | "device.all_reduce"
-            | "device.reduce_scatter"
-            | "device.all_gather"
-            | "device.all_to_all" => self.communicate,
-            _ => self.compute,
-        };
+                | "device.recv"
+                | "device.all_reduce"
+                | "device.reduce_scatter"
+                | "device.all_gather"
+                | "device.all_to_all"
+        );
+        let usual = if communicates { self.communicate } else { self.compute };
+        let stream = self.streams.get(&node.op).map_or(usual, |given| given.0);
         let mut state = OpState::new(self.ctx.op_name(name), self.module.op_loc(node.op))
             .operands(operands.iter().copied())
             .attr(&self.ctx, "stream", stream)
@@ -426,13 +484,38 @@ impl Lowering<'_> {
         self.bodies[class as usize].instructions.push(op);
     }
 
-    /// The symbol of a communicator over axes, declared at its first use. No axes: the point-to-point channel.
-    pub(super) fn comm(&mut self, axes: &[Name]) -> Attr {
-        if let Some(&known) = self.comms.get(axes) {
-            return known;
+    /// The symbol of the communicator over axes that an operation uses. No axes: the point-to-point channel.
+    ///
+    /// A communicator's kernels run on one partition, so streams of different partitions have one each.
+    pub(super) fn comm_of(&mut self, op: Op, axes: &[Name]) -> Attr {
+        let partition = match self.streams.get(&op) {
+            Some((_, partition)) => *partition,
+            None => self.resources.partition_of(COMMUNICATE),
+        };
+        for known in self.comms.get_mut(axes).into_iter().flatten() {
+            if *known.partition.get_or_insert(partition) == partition {
+                return known.symbol;
+            }
         }
+        self.new_comm(axes, Some(partition))
+    }
+
+    /// The symbol of any communicator over axes, declared at its first use: what a group is, whoever communicates in it.
+    pub(super) fn comm(&mut self, axes: &[Name]) -> Attr {
+        match self.comms.get(axes).and_then(|known| known.first()) {
+            Some(known) => known.symbol,
+            None => self.new_comm(axes, None),
+        }
+    }
+
+    fn new_comm(&mut self, axes: &[Name], partition: Option<Option<usize>>) -> Attr {
         let texts: Vec<&str> = axes.iter().map(|a| a.text(&self.ctx)).collect();
-        let name = if axes.is_empty() { "p2p".to_owned() } else { texts.join("_") };
+        let mut name = if axes.is_empty() { "p2p".to_owned() } else { texts.join("_") };
+        if self.comms.contains_key(axes)
+            && let Some(Some(at)) = partition
+        {
+            name = format!("{name}_{}", self.resources.partitions[at].name);
+        }
         let name = self.fresh_symbol(&name);
         let members: Vec<Attr> = match axes {
             [] => Vec::new(),
@@ -443,8 +526,41 @@ impl Lowering<'_> {
             .attr(&self.ctx, "members", self.ctx.array_attr(members));
         self.declare_shared(state);
         let symbol = self.ctx.symbol_attr(&name);
-        self.comms.insert(axes.to_vec(), symbol);
+        self.comms.entry(axes.to_vec()).or_default().push(Communicator { symbol, partition });
         symbol
+    }
+
+    /// Declares the partitions, with the communicators that are used on their streams.
+    fn partitions(&mut self) {
+        let number = |ctx: &Context, n: u32| ctx.int_attr(n.into());
+        for (at, spec) in self.resources.partitions.clone().iter().enumerate() {
+            let planned = crate::resource::planned(spec);
+            let mut comms: Vec<Attr> = self
+                .comms
+                .values()
+                .flatten()
+                .filter(|comm| comm.partition == Some(Some(at)))
+                .map(|comm| comm.symbol)
+                .collect();
+            comms.sort_by_key(|symbol| symbol.display(&self.ctx));
+            let name = self.fresh_symbol(&spec.name);
+            let streams = spec.streams.iter().map(|stream| self.ctx.str_attr(stream));
+            let streams = self.ctx.array_attr(streams.collect::<Vec<_>>());
+            let loc = self.module.op_loc(self.graph);
+            let (least, most) = planned.ctas.unzip();
+            let ctx = std::sync::Arc::clone(&self.ctx);
+            let state = OpState::new(ctx.op_name("device.partition"), loc)
+                .attr(&ctx, "sym_name", ctx.str_attr(&name))
+                .attr(&ctx, "size", number(&ctx, spec.size))
+                .attr(&ctx, "total", number(&ctx, planned.total))
+                .attr(&ctx, "method", ctx.str_attr(spec.method.name()))
+                .attr(&ctx, "arch", ctx.str_attr(&spec.arch))
+                .attr(&ctx, "streams", streams)
+                .attr(&ctx, "comms", ctx.array_attr(comms))
+                .attr_if(&ctx, "min_ctas", least.map(|n| number(&ctx, n)))
+                .attr_if(&ctx, "ctas", most.map(|n| number(&ctx, n)));
+            self.declare_shared(state);
+        }
     }
 
     /// The symbol of a built-in kernel for certain buffers, declared at its first use.

@@ -17,6 +17,7 @@ use piper_ir::{Module, Op, Reporter, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::topology::Topology;
+use crate::overlap::AFTER;
 
 /// What a node does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,6 +67,8 @@ enum Why {
     Data,
     Order(Op),
     State(Op),
+    /// A collective's `after`.
+    Issue,
 }
 
 /// Whether an operation only renames a value.
@@ -269,6 +272,16 @@ impl Planner<'_> {
                 .collect();
             self.edges.extend(chain.windows(2).map(|pair| (pair[0], pair[1], Why::Order(order.0))));
         }
+        let after = ctx.name(AFTER);
+        for op in module.ops(block) {
+            let Some(name) = module.attr(op, after).and_then(|a| a.as_symbol(ctx)) else {
+                continue;
+            };
+            if let Some(node) = nodes.get(name.text(ctx)) {
+                let (from, to) = (self.runs[node.index()], self.runs[op.index()]);
+                self.edges.push((from, to, Why::Issue));
+            }
+        }
     }
 
     /// Takes nodes in the order in which they become ready.
@@ -357,6 +370,7 @@ impl Planner<'_> {
                     format!("which is before it in the order on {slice}")
                 }
                 Why::State(_) => "which reads the state that it overwrites".to_owned(),
+                Why::Issue => "after which it is to be issued".to_owned(),
             };
             let message =
                 format!("{} waits for {}, {reason}", self.describe(at), self.describe(before));

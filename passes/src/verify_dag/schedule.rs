@@ -7,6 +7,7 @@ use piper_ir::{Name, Op, Reporter};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Checked;
+use crate::overlap::AFTER;
 
 /// Why one operation runs before another.
 #[derive(Clone, Copy)]
@@ -15,6 +16,8 @@ enum Because {
     Data,
     /// An order says so.
     Order(Op),
+    /// A collective is issued after a node.
+    Issue,
 }
 
 pub(super) fn check(graph: &Checked<'_>, reporter: &mut Reporter<'_>) {
@@ -137,6 +140,13 @@ fn acyclic(
             all.add_edge(index[&pair[0]], index[&pair[1]], Because::Order(order));
         }
     }
+    let after = graph.ctx().name(AFTER);
+    for &op in &graph.ops {
+        let name = module.attr(op, after).and_then(|name| name.as_symbol(graph.ctx()));
+        if let Some(node) = name.and_then(|name| nodes.get(&name)) {
+            all.add_edge(index[node], index[&op], Because::Issue);
+        }
+    }
     for component in tarjan_scc(&all) {
         let itself = all.contains_edge(component[0], component[0]);
         if component.len() > 1 || itself {
@@ -195,6 +205,9 @@ fn report_cycle(
                     module.op_loc(order),
                     format!("{} runs before {} in the order of {slice}", name(at), name(next)),
                 )
+            }
+            Some(Because::Issue) => {
+                (module.op_loc(all[next]), format!("{} is issued after {}", name(next), name(at)))
             }
             _ => (module.op_loc(all[next]), format!("{} uses what {} makes", name(next), name(at))),
         };

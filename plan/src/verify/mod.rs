@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | structure | `structure.rs` | every index, range, alignment, type and size is right |
 //! | states | `states.rs` | every state tensor is wholly stored, and only where it may be |
+//! | partitions | `partitions.rs` | a device can be divided so, and a communicator runs on one part of it |
 //! | communication | `comm.rs` | sends and receives pair by position, groups agree, nothing can hang under NCCL's rules |
 //! | memory | `memory.rs` | no race, no read of unwritten bytes, no lost value, peak within the limit |
 //! | flow | [`flow`] | every instruction still reads the values it was compiled to read |
@@ -18,6 +19,7 @@ mod comm;
 pub mod flow;
 mod limit;
 mod memory;
+mod partitions;
 mod rendezvous;
 mod states;
 mod structure;
@@ -57,6 +59,8 @@ pub enum FaultKind {
     DeadWrite,
     /// More memory than the limit.
     Memory,
+    /// A device cannot be divided so, or a communicator runs on several parts of it.
+    Partition,
     /// An instruction is missing, repeated, or reads another value than it was compiled to read.
     Flow,
 }
@@ -78,6 +82,7 @@ impl FaultKind {
             FaultKind::Event => "bad event",
             FaultKind::DeadWrite => "value never read",
             FaultKind::Memory => "out of memory",
+            FaultKind::Partition => "bad partition",
             FaultKind::Flow => "changed dataflow",
         }
     }
@@ -211,6 +216,9 @@ pub fn verify_with(plan: &Plan, options: &Options) -> Vec<Fault> {
     faults = structure::programs(plan, &classes);
     if faults.is_empty() {
         faults = states::check(plan, &classes);
+    }
+    if faults.is_empty() {
+        faults = partitions::check(plan);
     }
     if !faults.is_empty() {
         return faults;

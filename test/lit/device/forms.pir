@@ -11,6 +11,8 @@ device.plan "step" on @c {
   // CHECK-NEXT: device.comm @dp members [{dp = 0}, {dp = 1}]
   device.comm @dp members [{dp = 0}, {dp = 1}]
   device.comm @p2p members []
+  // CHECK: device.partition @sms green 24 of 132 arch "sm_90" streams ["comm"] comms [@dp, @p2p] ctas 1 to 20
+  device.partition @sms green 24 of 132 arch "sm_90" streams ["comm"] comms [@dp, @p2p] ctas 1 to 20
   // CHECK: device.input "x" : tensor<8x4xf32>
   device.input "x" : tensor<8x4xf32>
   device.output "loss"

@@ -52,6 +52,24 @@ strategy.plan @train for @loss on @cluster {
   strategy.recompute {PP = 0|2, MB = 0:4} only = ["nn.gelu", "nn.rms_norm"] weights = "again"
   // CHECK-NEXT: strategy.recompute {MB = 0:2|5, PP = 3} none {note = 1}
   strategy.recompute {PP = 3, MB = 0:2|5} none {note = 1}
+  // CHECK-NEXT: strategy.overlap over "dp" stream = "exchanges"
+  strategy.overlap over "dp" stream = "exchanges"
+  // CHECK-NEXT: strategy.overlap over "dp" off
+  strategy.overlap over "dp" off
+  // CHECK-NEXT: strategy.resource stream "a2a" for exchange over "dp"{{$}}
+  strategy.resource stream "a2a" for exchange over "dp"
+  // CHECK-NEXT: strategy.resource stream "dp" for reduce_scatter|all_gather|all_reduce over "dp"
+  strategy.resource stream "dp" for reduce_scatter | all_gather | all_reduce over "dp"
+  // CHECK-NEXT: strategy.resource stream "weights" for compute {PASS = BW, PP = 0|2}
+  strategy.resource stream "weights" for compute {PP = 0|2, PASS = BW}
+  // CHECK-NEXT: strategy.resource interleave over "dp"
+  strategy.resource interleave over "dp"
+  // CHECK-NEXT: strategy.resource partition "comm" arch = "sm_90" sms = 24 streams = ["a2a", "dp"] ctas = 20 min_ctas = 4 nccl = "2.21"
+  strategy.resource partition "comm" sms = 24 arch = "sm_90" streams = ["a2a", "dp"] min_ctas = 4 ctas = 20 nccl = "2.21"
+  // CHECK-NEXT: strategy.resource partition "compute" arch = "cpu" workers = 1 streams = ["compute"] total = 4
+  strategy.resource partition "compute" arch = "cpu" workers = 1 streams = ["compute"] total = 4
+  // CHECK-NEXT: strategy.sm_partition arch = "sm_90" comm = 20 streams = ["a2a"] method = "grid"
+  strategy.sm_partition arch = "sm_90" comm = 20 streams = ["a2a"] method = "grid"
   // CHECK-NEXT: strategy.optimizer adamw <lr = warmup_cosine<peak = 3.000000e-04, floor = 3.000000e-05, warmup = 20, total = 300>, betas = [9.000000e-01, 0.94999999999999996], weight_decay = 1.000000e-01, clip = 1.000000e+00>
   strategy.optimizer adamw <lr = warmup_cosine<peak = 3.0e-4, floor = 3.0e-5, warmup = 20, total = 300>, betas = [0.9, 0.95], weight_decay = 0.1, clip = 1.0>
 }

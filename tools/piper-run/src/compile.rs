@@ -236,6 +236,20 @@ fn after_the_batch(module: &Module, plan: &PlanSpec) -> String {
     if directives().any(|d| matches!(d.kind, Kind::Optimizer(_) | Kind::Update(_))) {
         passes += ",update";
     }
+    // Directives are expanded by then: what is named here is there as primitives.
+    let directive = |wanted: fn(&Kind) -> bool| directives().any(|d| wanted(&d.kind));
+    if directive(|kind| matches!(kind, Kind::Interleave { .. } | Kind::Overlap { off: false, .. }))
+    {
+        passes += ",overlap";
+    }
+    if directive(|kind| {
+        matches!(
+            kind,
+            Kind::Stream(_) | Kind::Partition(_) | Kind::Overlap { .. } | Kind::SmPartition { .. }
+        )
+    }) {
+        passes += ",resource";
+    }
     passes
 }
 

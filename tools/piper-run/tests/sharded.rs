@@ -218,6 +218,9 @@ fn expert_parallel() -> Vec<(&'static str, &'static str, String)> {
     let parts = r#"  strategy.shard {PART = experts} over "dp:(2)2" parameters = {"*" = 0}
   strategy.zero over "dp:(2)2" stage = 1
   strategy.replicate over "dp:(1)2""#;
+    let pairs = format!("{} overlap", pipeline("interleaved1f1b"));
+    const OVERLAP: &str =
+        "  strategy.overlap over \"ep\"\n  strategy.resource stream \"p2p\" for transfer";
     vec![
         // The experts are divided over a part of the data-parallel axis.
         ("ep2 in dp4", r#"["dp" = 4]"#, parts.to_owned()),
@@ -226,6 +229,19 @@ fn expert_parallel() -> Vec<(&'static str, &'static str, String)> {
         ("1f1b pp2 x ep2", r#"["pp" = 2, "ep" = 2]"#, format!("{}\n{ep}", pipeline("1f1b"))),
         ("zb-h1 pp2 x ep2", r#"["pp" = 2, "ep" = 2]"#, format!("{}\n{ep}", pipeline("zb-h1"))),
         ("dualpipe pp2 x ep2", r#"["pp" = 2, "ep" = 2]"#, format!("{dualpipe}\n{zero}")),
+        // Slots of pairs in turns, exchanges and transfers on streams of their own.
+        (
+            "dualpipe pp2 x ep2 overlapped",
+            r#"["pp" = 2, "ep" = 2]"#,
+            format!("{dualpipe}\n{zero}\n{OVERLAP}"),
+        ),
+        (
+            "pairs pp1 x ep2 overlapped, in partitions",
+            r#"["pp" = 1, "ep" = 2]"#,
+            format!(
+                "{pairs}\n{ep}\n  strategy.overlap over \"ep\"\n  strategy.resource stream \"weights\" for compute {{PASS = BW}}\n  strategy.sm_partition arch = \"sm_90\" comm = 24 streams = [\"a2a\", \"comm\"] ctas = 20"
+            ),
+        ),
         (
             "1f1b pp2 x ep2 zero 1 x dp2",
             r#"["pp" = 2, "dp" = 2, "ep" = 2]"#,
