@@ -27,6 +27,9 @@ enum Home {
     Both,
 }
 
+/// Uses there are, and which of them with which microbatches (from, and before).
+type Held = (usize, Vec<(usize, usize, usize)>);
+
 /// A distribution.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Ty {
@@ -37,8 +40,7 @@ struct Ty {
     /// Axes of dimension 0.
     sharded: Vec<&'static str>,
     partial: BTreeSet<&'static str>,
-    /// Uses there are, and which of them with which microbatches.
-    held: Option<(usize, Vec<(usize, usize, usize)>)>,
+    held: Option<Held>,
 }
 
 impl Ty {
@@ -143,7 +145,7 @@ impl Graph {
     }
 
     /// The contributions of several values together.
-    fn united(&self, args: &[Value]) -> Option<(usize, Vec<(usize, usize, usize)>)> {
+    fn united(&self, args: &[Value]) -> Option<Held> {
         let held: Vec<_> = args.iter().filter_map(|a| self.ty(*a).held.clone()).collect();
         let uses = held.first()?.0;
         let mut parts: Vec<_> = held.into_iter().flat_map(|h| h.1).collect();

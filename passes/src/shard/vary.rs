@@ -154,8 +154,8 @@ fn parameters(
         }
     }
     for &node in nodes.iter().filter(|node| !selected.contains_key(*node)) {
-        let shared = module.operands(node).filter_map(|v| parameter_of(module, v));
-        if let Some(parameter) = shared.filter(|p| divided.contains_key(p)).next() {
+        let mut used = module.operands(node).filter_map(|v| parameter_of(module, v));
+        if let Some(parameter) = used.find(|p| divided.contains_key(p)) {
             reporter
                 .error(
                     division.shardings[0].loc,
@@ -197,8 +197,14 @@ fn gradients(
     contributions
 }
 
+/// How a body's arguments and its results vary.
+type Signature = (Vec<Along>, Vec<Along>);
+
 /// A divided body: its name, how its arguments vary and how its results do.
 type Part = (Name, Vec<Along>, Vec<Along>);
+
+/// What is known of how the operands and results of a node vary.
+type Known = Vec<Option<Along>>;
 
 struct Divider<'m> {
     module: &'m mut Module,
@@ -209,9 +215,9 @@ struct Divider<'m> {
     gradients: FxHashMap<Value, usize>,
     along: FxHashMap<Value, Along>,
     /// Bodies of nodes that are not selected: how their arguments and results vary.
-    whole: FxHashMap<Name, Rc<(Vec<Along>, Vec<Along>)>>,
+    whole: FxHashMap<Name, Rc<Signature>>,
     /// Bodies of selected nodes, by what is known of their operands and results.
-    parts: FxHashMap<(Name, Vec<Option<Along>>), Rc<Part>>,
+    parts: FxHashMap<(Name, Known), Rc<Part>>,
     /// A value as another kind of part.
     exchanged: FxHashMap<(Value, Along), Value>,
     /// Bodies of selected nodes, undivided.

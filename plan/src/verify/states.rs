@@ -157,16 +157,19 @@ fn distinct_runs(
     Ok(runs)
 }
 
+/// Ranges of parts, or why there are none.
+type Found = Result<Vec<Range<u64>>, String>;
+
 /// Which parts of a bucket the devices of a program hold; all tensors of a bucket ask for the same.
 struct Parts<'a> {
     plan: &'a Plan,
     classes: &'a [Class],
-    known: FxHashMap<(CommId, ProgramId), Result<Vec<Range<u64>>, String>>,
+    known: FxHashMap<(CommId, ProgramId), Found>,
 }
 
 impl Parts<'_> {
-    fn of(&mut self, home: &Home) -> Result<Vec<Range<u64>>, String> {
-        let Some(shard) = home.shard else { return Ok(vec![0..1]) };
+    fn of(&mut self, home: &Home) -> Found {
+        let Some(shard) = home.shard else { return Ok(std::iter::once(0..1).collect()) };
         let class = &self.classes[home.program.index()];
         let find = || {
             let comm = &self.plan.comms[shard.comm.index()];
