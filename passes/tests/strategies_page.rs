@@ -65,7 +65,7 @@ fn file(info: &str, directives: &str) -> String {
     let (mut body, mut value) = (String::new(), "x".to_owned());
     // Parts by letter instead: the k-th of a letter is tagged with the letter and k.
     if let Some(parts) = option(info, "parts") {
-        for (number, part) in parts.chars().enumerate() {
+        for (number, part) in parts.char_indices() {
             let count = parts[..number].matches(part).count();
             body +=
                 &format!("  %{number} = nn.gelu %{value} {{tags = {{{part} = {count}}}}} : {ty}\n");

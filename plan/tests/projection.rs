@@ -113,9 +113,9 @@ fn build(recipe: &Recipe) -> Plan {
             _ => {
                 let comm = 1 + usize::from(a) % (comms.len() - 1);
                 // Whoever belongs to it takes part, once per group: classes that differ along its axes do so together.
-                for at in 0..classes.len() {
+                for (at, class) in classes.iter().enumerate() {
                     let fits = |m: &Coords| {
-                        m.iter().all(|x| classes[at].iter().all(|y| x.0 != y.0 || x.1 == y.1))
+                        m.iter().all(|x| class.iter().all(|y| x.0 != y.0 || x.1 == y.1))
                     };
                     if comms[comm].members.iter().any(fits) {
                         let (src, comm) = (BufferId(u32::from(b % 4)), CommId(comm as u32));

@@ -96,7 +96,7 @@ dag.graph @step of @model on @cluster microbatches 2 {{
 fn issued(layers: usize, interleave: bool) -> Vec<String> {
     let ctx = Arc::new(Context::new(piper_dialects::all()));
     let mut reporter = Reporter::new(&ctx);
-    let source = SourceFile::new("pair.pir", &graph(layers));
+    let source = SourceFile::new("pair.pir", graph(layers));
     let module = parse_module(&ctx, &source, &mut reporter).filter(|m| verify(m, &mut reporter));
     let mut module = module.unwrap_or_else(|| panic!("{:?}", reporter.take()));
     let graph = graphs(&module)[0];
