@@ -106,7 +106,8 @@ fn a_plan_reads_as_values() {
             schedule: "interleaved1f1b".into(),
             microbatches: 8,
             group: Some(4),
-            overlap: true
+            overlap: true,
+            count: None,
         }
     );
     assert!(matches!(kinds[3], Kind::DualPipe { vee: true, .. }));

@@ -93,8 +93,7 @@ fn expand_plan(
         return Err(PassFailed);
     }
     let mut result = Ok(());
-    let mut named: Vec<_> =
-        plan.directives.iter().filter(|d| d.kind.is_named()).cloned().collect();
+    let mut named: Vec<_> = plan.directives.iter().filter(|d| d.kind.is_named()).cloned().collect();
     // Layouts give the tags that others speak of. Whether the backward is split already, and which streams compute, is known when
     // everything else is expanded.
     named.sort_by_key(|directive| match directive.kind {
