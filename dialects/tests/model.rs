@@ -190,7 +190,7 @@ fn misfits_name_the_dimension_and_both_values() {
         ),
         (
             "%v = nn.parameter \"v\" init = ones : tensor<?xf32>",
-            "result 'w' of 'nn.parameter' must be a tensor of f32 or f64 with static shape, but has type tensor<?xf32>",
+            "result 'w' of 'nn.parameter' must be a tensor of f32, f64 or bf16 with static shape, but has type tensor<?xf32>",
         ),
     ] {
         assert_eq!(faults(body), expected, "{body}");

@@ -14,6 +14,29 @@ pub enum ElementType {
     F64,
     /// Tokens and class indices.
     I32,
+    /// bfloat16, which values are stored in; operations compute in f32.
+    Bf16,
+}
+
+/// A bfloat16: the upper half of an f32.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Bf16(pub u16);
+
+impl Bf16 {
+    /// Rounds to nearest, ties to even; a NaN stays one.
+    pub fn from_f32(value: f32) -> Self {
+        let bits = value.to_bits();
+        if value.is_nan() {
+            return Self((bits >> 16) as u16 | 0x40);
+        }
+        let odd = (bits >> 16) & 1;
+        Self((bits.wrapping_add(0x7FFF + odd) >> 16) as u16)
+    }
+
+    /// Exact.
+    pub fn to_f32(self) -> f32 {
+        f32::from_bits(u32::from(self.0) << 16)
+    }
 }
 
 impl fmt::Display for ElementType {
@@ -22,6 +45,7 @@ impl fmt::Display for ElementType {
             Self::F32 => "f32",
             Self::F64 => "f64",
             Self::I32 => "i32",
+            Self::Bf16 => "bf16",
         })
     }
 }
@@ -35,6 +59,8 @@ pub enum Data {
     F64(Vec<f64>),
     /// Values of `i32` tensors.
     I32(Vec<i32>),
+    /// Values of `bf16` tensors.
+    Bf16(Vec<Bf16>),
 }
 
 /// A Rust type that tensors can hold.
@@ -74,6 +100,7 @@ macro_rules! element {
 element!(f32, F32);
 element!(f64, F64);
 element!(i32, I32);
+element!(Bf16, Bf16);
 
 /// Runs `$body` with `$values` bound to the typed vector inside a [`Data`].
 macro_rules! with_values {
@@ -82,6 +109,7 @@ macro_rules! with_values {
             Data::F32($values) => $body,
             Data::F64($values) => $body,
             Data::I32($values) => $body,
+            Data::Bf16($values) => $body,
         }
     };
 }
@@ -130,6 +158,7 @@ impl Tensor {
             ElementType::F32 => Self::filled(shape, 0f32),
             ElementType::F64 => Self::filled(shape, 0f64),
             ElementType::I32 => Self::filled(shape, 0i32),
+            ElementType::Bf16 => Self::filled(shape, Bf16::default()),
         }
     }
 
@@ -139,6 +168,7 @@ impl Tensor {
             Data::F32(_) => ElementType::F32,
             Data::F64(_) => ElementType::F64,
             Data::I32(_) => ElementType::I32,
+            Data::Bf16(_) => ElementType::Bf16,
         }
     }
 
@@ -168,7 +198,27 @@ impl Tensor {
             Data::F32(values) => values.iter().map(|&v| f64::from(v)).collect(),
             Data::F64(values) => values.clone(),
             Data::I32(values) => values.iter().map(|&v| f64::from(v)).collect(),
+            Data::Bf16(values) => values.iter().map(|v| f64::from(v.to_f32())).collect(),
         }
+    }
+
+    /// The same values in another element type, rounded to the nearest. Between f64 and bf16 it goes by f32.
+    pub fn cast(&self, to: ElementType) -> Self {
+        let data = match (&self.data, to) {
+            (data, to) if to == self.element_type() => data.clone(),
+            (_, ElementType::F64) => Data::F64(self.to_f64()),
+            (_, ElementType::I32) => Data::I32(self.to_f64().iter().map(|&v| v as i32).collect()),
+            (Data::Bf16(values), _) => Data::F32(values.iter().map(|v| v.to_f32()).collect()),
+            (Data::F32(values), _) => {
+                Data::Bf16(values.iter().map(|&v| Bf16::from_f32(v)).collect())
+            }
+            (_, ElementType::F32) => Data::F32(self.to_f64().iter().map(|&v| v as f32).collect()),
+            (_, ElementType::Bf16) => {
+                let narrow = |v: &f64| Bf16::from_f32(*v as f32);
+                Data::Bf16(self.to_f64().iter().map(narrow).collect())
+            }
+        };
+        Self { shape: self.shape.clone(), data }
     }
 
     /// The same values under another shape.

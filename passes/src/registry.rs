@@ -11,7 +11,7 @@ use piper_ir::pass::{PassInfo, PassRegistry};
 /// Every pass. A module of passes has `pub fn passes() -> Vec<PassInfo>`, and one line here.
 pub fn all() -> PassRegistry {
     let mut registry = PassRegistry::default();
-    let modules: [Vec<PassInfo>; 22] = [
+    let modules: [Vec<PassInfo>; 25] = [
         crate::canonicalize::passes(),
         crate::cse::passes(),
         crate::dce::passes(),
@@ -20,18 +20,21 @@ pub fn all() -> PassRegistry {
         crate::import_tags::passes(),
         crate::inline_calls::passes(),
         crate::tag::passes(),
+        crate::precision::passes(),
         crate::autodiff::passes(),
         crate::expand_directives::passes(),
         crate::build_dag::passes(),
         crate::apply::passes(),
         crate::shard::passes(),
         crate::replicate::passes(),
+        crate::hoist_casts::passes(),
         crate::update::passes(),
         crate::overlap::passes(),
         crate::resource::passes(),
         crate::verify_dag::passes(),
         crate::lower_to_device::passes(),
         crate::memory_plan::passes(),
+        crate::print_memory::passes(),
         crate::verify_device::passes(),
         crate::kernelize::passes(),
     ];

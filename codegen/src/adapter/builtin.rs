@@ -66,6 +66,7 @@ pub(super) fn kernel(module: &Module, view: device::Kernel) -> Result<Kernel, St
             let max_norm = Real::new(number("max_norm").unwrap_or(f64::INFINITY));
             Ok(Kernel { dtype, body: Body::ClipScale { max_norm } })
         }
+        BuiltinKernel::Cast => Err("casts between element types are not compiled yet".into()),
         BuiltinKernel::Sum => {
             let (elems, dtype) = elements(module, *first?)?;
             Ok(sum(dtype, elems, inputs.len() as u32))

@@ -56,14 +56,17 @@ dialect_ops! {
 
     /// A parameter as it is at the beginning of the step. `init` is its initialiser.
     ///
+    /// With `flat` no device holds it as it is: its elements are those that the flat `dag.state` of this name says, and its value is
+    /// not used (ZeRO-3).
+    ///
     /// ```mlir
     /// %b = dag.parameter "b" {init = #nn.init<normal<0.0, 0.02>>} : !dag.dist<tensor<4xf32>, @cluster on {pp = 1}>
     /// ```
     Parameter = "dag.parameter" {
         results: { value: one(DIST) },
-        attrs: { name: one(A::Str), init: one(A::Any) },
-        format: "$name attr-dict `:` type($value)",
-        verify: verify::state,
+        attrs: { name: one(A::Str), init: one(A::Any), flat: optional(A::Str) },
+        format: "$name (`in` $flat^)? attr-dict `:` type($value)",
+        verify: verify::parameter,
     }
 
     /// A piece of optimizer state (a moment, a sharded master copy) as it is at the beginning of the step.
@@ -191,6 +194,8 @@ dialect_ops! {
 
     /// Puts the shards of dimension 0 together; every device gets the whole.
     ///
+    /// `after` names compute nodes after which it is issued, so that what is gathered does not fill memory before it is wanted.
+    ///
     /// ```mlir
     /// %mine = dag.reduce_scatter %grad over ["dp"] -> !dag.dist<tensor<4xf32>, @cluster on {pp = 0}, [{"dp"}]>
     /// %whole = dag.all_gather %mine over ["dp"] -> !weight
@@ -198,8 +203,8 @@ dialect_ops! {
     AllGather = "dag.all_gather" {
         operands: { shard: one(DIST) },
         results: { value: one(DIST) },
-        attrs: { axes: one(A::Array), after: optional(A::Symbol) },
-        format: "$shard `over` $axes attr-dict result-types",
+        attrs: { axes: one(A::Array), after: optional(A::Any) },
+        format: "$shard `over` $axes (`after` $after^)? attr-dict result-types",
         infer: infer::all_gather,
         verify: verify::all_gather,
     }
@@ -249,6 +254,19 @@ dialect_ops! {
         attrs: { offsets: one(A::IntArray) },
         format: "$flat `at` $offsets attr-dict result-types",
         verify: verify::pack,
+    }
+
+    /// The same values in another element type, rounded to the nearest.
+    ///
+    /// ```mlir
+    /// %low = dag.cast %w -> !dag.dist<tensor<4xbf16>, @cluster on {pp = 0}>
+    /// ```
+    Convert = "dag.cast" {
+        operands: { value: one(DIST) },
+        results: { converted: one(DIST) },
+        traits: [Pure],
+        format: "$value attr-dict result-types",
+        verify: verify::cast,
     }
 
     /// The complete gradient of a parameter (or of a flat bucket of them).

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use super::dist::{Dist, Home};
 use super::infer::moved_shards;
 use super::{
-    Add, AllGather, AllReduce, AllToAll, Commit, Compute, Graph, Order, Output, Project,
+    Add, AllGather, AllReduce, AllToAll, Commit, Compute, Graph, Order, Output, Parameter, Project,
     ReduceScatter, Transfer, Update,
 };
 
@@ -104,6 +104,17 @@ pub(super) fn graph(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
         }
     }
     for inner in module.ops(body) {
+        if let Some(gather) = AllGather::cast(module, inner) {
+            let after = gather.after(module).and_then(|a| a.as_array(ctx)).unwrap_or(&[]);
+            let unknown = |name: &&piper_ir::Attr| {
+                name.as_symbol(ctx).is_none_or(|name| !nodes.contains_key(name.text(ctx)))
+            };
+            if let Some(unknown) = after.iter().find(unknown) {
+                let message =
+                    format!("'after' names no compute node of the graph: {}", unknown.display(ctx));
+                reporter.error(module.op_loc(inner), message);
+            }
+        }
         let Some(order) = Order::cast(module, inner) else { continue };
         for member in order_members(module, order) {
             if !nodes.contains_key(member.text(ctx)) {
@@ -455,6 +466,15 @@ pub(super) fn pack(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
     }
 }
 
+pub(super) fn cast(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
+    let ctx = module.ctx();
+    let (from, to) = (dist(module, module.operand(op, 0)), dist(module, module.result(op, 0)));
+    let shape = |d: &Dist| d.tensor.as_tensor(ctx).map(|(shape, _)| shape.to_vec());
+    if shape(&from) != shape(&to) || (Dist { tensor: to.tensor, ..from }) != to {
+        reporter.error(module.op_loc(op), "'dag.cast' changes the element type and nothing else");
+    }
+}
+
 /// Reports what is missing from a value that has to be complete.
 fn require_complete(
     module: &Module,
@@ -573,6 +593,22 @@ pub(super) fn update(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
 
 pub(super) fn state(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
     require_complete(module, op, module.result(op, 0), "tensor", reporter);
+}
+
+pub(super) fn parameter(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
+    state(module, op, reporter);
+    let view = Parameter(op);
+    if let Some(flat) = view.flat(module).and_then(|flat| flat.as_str(module.ctx()))
+        && let Some(used) = module.uses(view.value(module)).next()
+    {
+        reporter
+            .error(
+                module.op_loc(op),
+                format!("the parameter is kept in \"{flat}\", so there is no value to be used"),
+            )
+            .note(module.op_loc(used.op), "used here")
+            .hint("gather the flat state and unpack it");
+    }
 }
 
 pub(super) fn commit(module: &Module, op: Op, reporter: &mut Reporter<'_>) {

@@ -9,7 +9,7 @@ use super::Mode;
 
 /// The names, as `device.kernel` writes them.
 pub(super) const NAMES: &[&str] =
-    &["accumulate", "sgd", "adamw", "sum_squares", "clip_scale", "sum"];
+    &["accumulate", "sgd", "adamw", "sum_squares", "clip_scale", "sum", "cast"];
 
 /// A built-in kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -27,6 +27,8 @@ pub enum BuiltinKernel {
     ClipScale,
     /// The sum of numbers, in operand order.
     Sum,
+    /// The same values in another element type, rounded to the nearest.
+    Cast,
 }
 
 /// A buffer parameter of a built-in kernel.
@@ -46,8 +48,15 @@ const fn parameter(name: &'static str, mode: Mode) -> Parameter {
 
 impl BuiltinKernel {
     /// All of them, in the order of their names in the dialect.
-    pub const ALL: [BuiltinKernel; 6] =
-        [Self::Accumulate, Self::Sgd, Self::AdamW, Self::SumSquares, Self::ClipScale, Self::Sum];
+    pub const ALL: [BuiltinKernel; 7] = [
+        Self::Accumulate,
+        Self::Sgd,
+        Self::AdamW,
+        Self::SumSquares,
+        Self::ClipScale,
+        Self::Sum,
+        Self::Cast,
+    ];
 
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -84,6 +93,9 @@ impl BuiltinKernel {
             Self::SumSquares | Self::Sum => {
                 list.push(Parameter { name: "values", mode: Mode::Read, many: true });
                 list.push(parameter("sum", Mode::Write));
+            }
+            Self::Cast => {
+                list.extend([parameter("from", Mode::Read), parameter("to", Mode::Write)]);
             }
             Self::ClipScale => {
                 list.extend([parameter("total", Mode::Read), parameter("scale", Mode::Write)]);

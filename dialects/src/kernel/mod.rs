@@ -18,6 +18,7 @@ pub use fusion::Fusion;
 pub const KINDS: &[&str] = &[
     "gemm",
     "map",
+    "cast",
     "norm",
     "norm_dx",
     "norm_dw",

@@ -2,8 +2,8 @@
 //!
 //! Every operation states its shapes as a [`Signature`], from which the verifier and the rule for dividing it
 //! ([`Shardable`](piper_ir::interfaces::Shardable)) follow. What it costs, how a gradient goes back through it and with what
-//! it is fused are interfaces too. Element types are f32 or f64, the same for all floating-point values of an operation;
-//! tokens and classes are i32. Parameters, sums and what is only declared (`nn.opaque`) may also be bf16: planned, not computed. Tensors are row-major and of static shape. In the documentation "rows" are all leading dimensions
+//! it is fused are interfaces too. Element types are f32, f64 or bf16, the same for all floating-point values of an operation but
+//! `nn.cast` (bf16 is what values are stored in: operations compute in f32 and round their results; what is only declared, `nn.opaque`, is not computed); tokens and classes are i32. Tensors are row-major and of static shape. In the documentation "rows" are all leading dimensions
 //! together. Backward operations are named after their forward one: `_dx` is the gradient of the input, `_dw` that of the
 //! weights.
 
@@ -24,7 +24,7 @@ pub use init::Init;
 pub use opaque::{GivenCostOf, declared_only};
 pub use ops::activation::{Gelu, GeluDx, Silu, SiluDx};
 pub use ops::attention::{Attention, AttentionDx, Rotary};
-pub use ops::elementwise::{Add, Constant, Mul, Scale, StopGradient, SumRows};
+pub use ops::elementwise::{Add, Constant, Convert, Mul, Scale, StopGradient, SumRows};
 pub use ops::embedding::{Embedding, EmbeddingDw};
 pub use ops::experts::{Combine, Dispatch, ExpertLinear, ExpertLinearDw, ExpertLinearDx};
 pub use ops::linear::{Linear, LinearDw, LinearDx};

@@ -275,3 +275,15 @@ pub(super) fn checked<'r, 'c>(
 pub(super) fn verify(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
     checked(module, op, reporter);
 }
+
+/// The verifier of an operation that changes the element type and nothing else.
+pub(super) fn verify_cast(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
+    let ctx = module.ctx();
+    let types = (module.ty(module.operand(op, 0)), module.ty(module.result(op, 0)));
+    let shape = |ty: piper_ir::Type| ty.as_tensor(ctx).map(|(shape, _)| shape);
+    if shape(types.0) != shape(types.1) {
+        let (from, to) = (types.0.display(ctx), types.1.display(ctx));
+        let message = format!("'nn.cast' keeps the shape, but goes from {from} to {to}");
+        reporter.error(module.op_loc(op), message);
+    }
+}

@@ -3,9 +3,9 @@
 use piper_ir::types::DYNAMIC;
 use piper_ir::{AttrConstraint, Context, FloatKind, Type, TypeConstraint, TypeData};
 
-/// A tensor of f32 or f64.
+/// A tensor of f32, f64 or bf16.
 pub(super) const REAL: TypeConstraint =
-    TypeConstraint::Pred("a tensor of f32 or f64 with static shape", is_real);
+    TypeConstraint::Pred("a tensor of f32, f64 or bf16 with static shape", is_real);
 
 /// A real tensor, or one of bf16, which is stored and added.
 pub(super) const STORED_REAL: TypeConstraint =
@@ -63,7 +63,7 @@ fn static_element(ctx: &Context, ty: Type) -> Option<Type> {
 fn is_real(ctx: &Context, ty: Type) -> bool {
     static_element(ctx, ty)
         .and_then(|element| element.as_float(ctx))
-        .is_some_and(|kind| matches!(kind, FloatKind::F32 | FloatKind::F64))
+        .is_some_and(|kind| matches!(kind, FloatKind::F32 | FloatKind::F64 | FloatKind::BF16))
 }
 
 fn is_stored_real(ctx: &Context, ty: Type) -> bool {

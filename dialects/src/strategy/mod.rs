@@ -17,6 +17,7 @@ mod plan;
 mod recompute;
 mod resource;
 mod shard;
+mod sharding;
 mod sub_axis;
 mod table;
 mod tags;
@@ -30,8 +31,8 @@ pub use homes::{homes_attrs, range_attr};
 pub use mesh::{Axis, Mesh, Slice, SliceFault};
 pub use ops::{
     AnnotateOp, DualPipeOp, GroupOp, LayoutOp, MeshOp, OptimizerOp, OrderOp, OverlapOp, PipelineOp,
-    PlaceOp, PlanOp, RecomputeOp, ReplicateOp, ResourceOp, ShardOp, SmPartitionOp, SplitBackwardOp,
-    SplitOp, TableOp, TagOp, UpdateOp, YieldOp, ZeroOp,
+    PlaceOp, PlanOp, PrecisionOp, RecomputeOp, ReplicateOp, ResourceOp, ShardOp, SmPartitionOp,
+    SplitBackwardOp, SplitOp, TableOp, TagOp, UpdateOp, YieldOp, ZeroOp,
 };
 pub use optimizer::{Algorithm, LearningRate, OptimizerSpec, copy_optimizer};
 pub use order::row_of;
@@ -41,6 +42,9 @@ pub use resource::{
     Method, PartitionSpec, StreamSpec, Work, partition_of, partition_options, stream_of,
 };
 pub use shard::sharded_dim;
+pub use sharding::{
+    Gather, OPTIONS as SHARDING_OPTIONS, Reduce, Sharding, Written as ShardingOptions,
+};
 pub use sub_axis::SubAxis;
 pub use tags::{TAGS, merge, tag_text, tags_attr, tags_of};
 

@@ -14,6 +14,11 @@ const FILTER: A = A::Pred("a tag filter such as {PP = 1, MB = *}", |ctx, attr| {
     super::filter_of(ctx, attr).is_some()
 });
 
+/// How long gathered parameters are kept.
+const GATHER: A = A::Pred("\"microbatch\", \"keep\" or a number of buckets", |ctx, attr| {
+    attr.as_str(ctx).is_some() || attr.as_int(ctx).is_some()
+});
+
 dialect_ops! {
     /// The cluster: a grid of devices with named axes.
     ///
@@ -188,31 +193,44 @@ dialect_ops! {
         verify: verify::table_op,
     }
 
-    /// Data parallelism with sharded optimizer state along a mesh axis.
+    /// Data parallelism with sharded optimizer state, gradients or parameters along a mesh axis.
     ///
-    /// Stage 0 shards nothing; stage 1 shards the optimizer state (gradients are reduce-scattered, parameters gathered).
-    /// Expands to `replicate`. `bucket` is the size of the flat buffers that are communicated, 25MiB if not written.
+    /// Stage 0 shards nothing; 1 the optimizer state (gradients are reduce-scattered, parameters gathered); 2 gradients too; 3
+    /// parameters too. Expands to `replicate`, which has the same options:
+    ///
+    /// - `bucket`: the most bytes of the flat buffers that are communicated, 25MiB if neither that nor a group is written;
+    /// - `group`: `"segment"` or a tag, whose values buckets do not mix;
+    /// - `gather` (stage 3): how long gathered parameters are kept: `"microbatch"` (for one pass of one microbatch), `"keep"` (to the end
+    ///   of the step), or a number of buckets. Not written: `"keep"` in a pipeline, else `"microbatch"`;
+    /// - `prefetch` (stage 3): how many uses ahead a gather is issued, 0 if not written;
+    /// - `reduce` (from stage 2): gradients are reduced after `"each"` microbatch or after the `"last"`. Not written: `"last"` in a
+    ///   pipeline (memory is then that of stage 1 until the last microbatch), else `"each"`.
     ///
     /// ```mlir
     /// strategy.zero over "dp" stage = 1 bucket = "25MiB"
     /// ```
     ZeroOp = "strategy.zero" {
-        attrs: { axis: one(A::Str), stage: one(A::Int), bucket: optional(A::Str) },
-        format: "`over` $axis `stage` `=` $stage (`bucket` `=` $bucket^)? attr-dict",
+        attrs: {
+            axis: one(A::Str), stage: one(A::Int), bucket: optional(A::Str), group: optional(A::Str), gather: optional(GATHER),
+            prefetch: optional(A::Int), reduce: optional(A::Str),
+        },
+        format: "`over` $axis `stage` `=` $stage (`bucket` `=` $bucket^)? (`group` `=` $group^)? (`gather` `=` $gather^)? (`prefetch` `=` $prefetch^)? (`reduce` `=` $reduce^)? attr-dict",
         verify: verify::zero,
     }
 
     /// Copies what is placed so far along a mesh axis: the batch is divided, gradients are reduced.
     ///
-    /// `zero = 1` shards the optimizer state over the copies. `bucket` is the size of the flat buffers that are
-    /// communicated, 25MiB if not written.
+    /// `zero` is the stage of ZeRO, 0 if not written; the options are those of `strategy.zero`.
     ///
     /// ```mlir
-    /// strategy.replicate over "dp" zero = 1 bucket = "4MiB"
+    /// strategy.replicate over "dp" zero = 3 group = "segment" gather = "microbatch" prefetch = 1 reduce = "each"
     /// ```
     ReplicateOp = "strategy.replicate" {
-        attrs: { axis: one(A::Str), zero: optional(A::Int), bucket: optional(A::Str) },
-        format: "`over` $axis (`zero` `=` $zero^)? (`bucket` `=` $bucket^)? attr-dict",
+        attrs: {
+            axis: one(A::Str), zero: optional(A::Int), bucket: optional(A::Str), group: optional(A::Str), gather: optional(GATHER),
+            prefetch: optional(A::Int), reduce: optional(A::Str),
+        },
+        format: "`over` $axis (`zero` `=` $zero^)? (`bucket` `=` $bucket^)? (`group` `=` $group^)? (`gather` `=` $gather^)? (`prefetch` `=` $prefetch^)? (`reduce` `=` $reduce^)? attr-dict",
         verify: verify::replicate,
     }
 
@@ -248,6 +266,21 @@ dialect_ops! {
         },
         syntax: (optimizer::parse, optimizer::print),
         verify: verify::optimizer,
+    }
+
+    /// Computes in another element type than parameters are kept in.
+    ///
+    /// Parameters, the optimizer's state and gradients are in the `master` type, that of the model's parameters; `reduce`, the type in
+    /// which gradients are added and reduced, is the same. What chunks compute, and what is gathered and sent between them, is in
+    /// the `compute` type; numbers such as the loss are in the master type.
+    ///
+    /// ```mlir
+    /// strategy.precision compute = bf16 master = f32 reduce = f32
+    /// ```
+    PrecisionOp = "strategy.precision" {
+        attrs: { compute: one(A::Type), master: optional(A::Type), reduce: optional(A::Type) },
+        format: "`compute` `=` $compute (`master` `=` $master^)? (`reduce` `=` $reduce^)? attr-dict",
+        verify: verify::precision,
     }
 
     /// Places what a filter selects on a slice of the mesh, or on several.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use piper_ir::{Loc, Module, Op};
+use piper_ir::{Loc, Module, Op, Type};
 use piper_schedule::Slot;
 use piper_schedule::text::filter::Filter;
 
@@ -11,11 +11,10 @@ use super::ops::*;
 use super::order::row_of;
 use super::resource::{PartitionSpec, StreamSpec, partition_of, stream_of};
 use super::shard::patterns_of;
-use super::{Mesh, OptimizerSpec, Recomputed, Slice, filter_of, recompute, table, tag_text};
+use super::{
+    Mesh, OptimizerSpec, Recomputed, Sharding, Slice, filter_of, recompute, table, tag_text,
+};
 use crate::dag::Graph;
-
-/// Bytes of a communication bucket where none is written.
-const DEFAULT_BUCKET: u64 = 25 << 20;
 
 /// A `strategy.plan` with everything it refers to.
 #[derive(Clone, Debug)]
@@ -81,11 +80,11 @@ pub enum Kind {
     /// Named: the schedule whose rows are given, one for each coordinate of `axis`.
     Table { axis: String, stages: String, rows: Vec<Vec<Slot>>, microbatches: u32 },
     /// Named: ZeRO.
-    Zero { axis: String, stage: u32, bucket_bytes: u64 },
+    Zero { axis: String, sharding: Sharding },
     /// Named: train with this optimizer.
     Optimizer(OptimizerSpec),
-    /// Primitive: data parallelism along `axis`, optimizer state sharded if `zero` is 1.
-    Replicate { axis: String, zero: u32, bucket_bytes: u64 },
+    /// Primitive: data parallelism along `axis`, state sharded as `sharding` says.
+    Replicate { axis: String, sharding: Sharding },
     /// Primitive: parameters of what `filter` selects are divided along `axis`; see [`sharded_dim`](super::sharded_dim).
     Shard { filter: Filter, axis: String, parameters: Vec<(String, usize)> },
     /// Primitive: what `filter` selects lives here.
@@ -110,6 +109,8 @@ pub enum Kind {
     Partition(PartitionSpec),
     /// Primitive: the members of slots take turns at exchanges along `axis`.
     Interleave { axis: String },
+    /// Primitive: compute in another type than parameters are kept in.
+    Precision { compute: Type, master: Option<Type>, reduce: Option<Type> },
 }
 
 impl Kind {
@@ -260,10 +261,7 @@ impl Kind {
         let ctx = module.ctx();
         let text = |name: &str| Some(module.attr_by(op, name)?.as_str(ctx)?.to_owned());
         let number = |name: &str| u32::try_from(module.attr_by(op, name)?.as_int(ctx)?).ok();
-        let bucket = || match text("bucket") {
-            None => Some(DEFAULT_BUCKET),
-            Some(size) => bucket_bytes(&size).ok(),
-        };
+        let sharding = |stage: &str| Sharding::read(module, op, module.attr_by(op, stage)).ok();
         Some(match module.name_text(op) {
             PipelineOp::NAME => Kind::Pipeline {
                 axis: text("axis")?,
@@ -296,14 +294,10 @@ impl Kind {
                 let microbatches = table::microbatches(&rows);
                 Kind::Table { axis: text("axis")?, stages: text("stages")?, rows, microbatches }
             }
-            ZeroOp::NAME => {
-                Kind::Zero { axis: text("axis")?, stage: number("stage")?, bucket_bytes: bucket()? }
+            ZeroOp::NAME => Kind::Zero { axis: text("axis")?, sharding: sharding("stage")? },
+            ReplicateOp::NAME => {
+                Kind::Replicate { axis: text("axis")?, sharding: sharding("zero")? }
             }
-            ReplicateOp::NAME => Kind::Replicate {
-                axis: text("axis")?,
-                zero: number("zero").unwrap_or(0),
-                bucket_bytes: bucket()?,
-            },
             OptimizerOp::NAME => Kind::Optimizer(OptimizerSpec::read(module, op)?),
             UpdateOp::NAME => Kind::Update(OptimizerSpec::read(module, op)?),
             PlaceOp::NAME => {
@@ -335,6 +329,14 @@ impl Kind {
                 slice: Slice::from_attr(ctx, OrderOp(op).slice(module))?,
                 row: row_of(&text("row")?).ok()?,
             },
+            PrecisionOp::NAME => {
+                let element = |name: &str| module.attr_by(op, name)?.as_type(ctx);
+                Kind::Precision {
+                    compute: element("compute")?,
+                    master: element("master"),
+                    reduce: element("reduce"),
+                }
+            }
             SplitBackwardOp::NAME => {
                 Kind::SplitBackward { filter: filter_of(ctx, SplitBackwardOp(op).filter(module))? }
             }

@@ -111,7 +111,7 @@ fn a_plan_reads_as_values() {
         }
     );
     assert!(matches!(kinds[3], Kind::DualPipe { vee: true, .. }));
-    assert_eq!(*kinds[5], Kind::Replicate { axis: "dp".into(), zero: 0, bucket_bytes: 25 << 20 });
+    assert_eq!(*kinds[5], Kind::Replicate { axis: "dp".into(), sharding: Sharding::default() });
     let Kind::Place { filter, homes } = kinds[8] else { panic!("a place") };
     assert_eq!(filter.to_string(), "{EP = -, PASS = F, PP = 0|2, kind = \"a b\"}");
     assert!(filter.matches(|tag| match tag {
@@ -167,11 +167,11 @@ fn mistakes_are_named_where_they_stand() {
             "6: attribute 'variant' of 'strategy.dualpipe' must be \"v\" or \"bidirectional\", but is \"w\"",
         ),
         (
-            r#"strategy.zero over "dp" stage = 2"#,
-            "6: 'stage' must be 0 or 1, but is 2 [0 copies the optimizer state, 1 shards it; sharded gradients and parameters (2, 3) are not supported]",
+            r#"strategy.zero over "dp" stage = 4"#,
+            "6: the ZeRO stage is 0, 1, 2 or 3, not 4 [1 shards the optimizer state, 2 gradients too, 3 parameters too; 0 shards nothing]",
         ),
         (
-            r#"strategy.replicate over "dp" bucket = "25""#,
+            r#"strategy.replicate over "dp" zero = 1 bucket = "25""#,
             "6: 'bucket': \"25\" is not a size: write a number and B, KiB, MiB or GiB",
         ),
         (

@@ -1,14 +1,14 @@
 //! Verifiers: what an operation may say, against the mesh its plan is on.
 
 use piper_ir::diag::did_you_mean;
-use piper_ir::{Attr, Module, Op, Reporter, Trait};
+use piper_ir::{Attr, FloatKind, Module, Op, Reporter, Trait};
 use piper_schedule::generate::Schedule;
 
 use super::homes::range_of;
 use super::ops::*;
 use super::optimizer::{LR_SCHEDULES, OPTIONS, learning_rate};
 use super::plan::{mesh_named, mesh_of, subject};
-use super::{LearningRate, Mesh, Slice, SliceFault, SubAxis, bucket_bytes, order, table, tag_text};
+use super::{LearningRate, Mesh, Sharding, Slice, SliceFault, SubAxis, order, table, tag_text};
 
 /// Most microbatches, numbered from 0 in the orders, whose language ends at 9999.
 const MOST_MICROBATCHES: i64 = 10_000;
@@ -270,6 +270,7 @@ const DIRECTIVES: &[&str] = &[
     OverlapOp::NAME,
     SmPartitionOp::NAME,
     ResourceOp::NAME,
+    PrecisionOp::NAME,
 ];
 
 /// The mesh of the plan a directive stands in. A directive elsewhere is an error.
@@ -383,36 +384,49 @@ pub(super) fn table_op(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
     }
 }
 
-fn bucket(module: &Module, op: Op, attr: Option<Attr>, reporter: &mut Reporter<'_>) {
-    let text = attr.and_then(|attr| attr.as_str(module.ctx()));
-    if let Some(Err(message)) = text.map(bucket_bytes) {
-        reporter.error(module.op_loc(op), format!("'bucket': {message}"));
-    }
-}
-
-fn zero_level(module: &Module, op: Op, attr: Attr, what: &str, reporter: &mut Reporter<'_>) {
-    if !matches!(attr.as_int(module.ctx()), Some(0 | 1)) {
-        let text = attr.display(module.ctx());
-        reporter
-            .error(module.op_loc(op), format!("'{what}' must be 0 or 1, but is {text}"))
-            .hint("0 copies the optimizer state, 1 shards it; sharded gradients and parameters (2, 3) are not supported");
+/// The options of data parallelism make sense, alone and together.
+fn sharding(module: &Module, op: Op, stage: Option<Attr>, reporter: &mut Reporter<'_>) {
+    if let Err((message, hint)) = Sharding::read(module, op, stage) {
+        reporter.error(module.op_loc(op), message).hint = hint;
     }
 }
 
 pub(super) fn zero(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
     let view = ZeroOp(op);
     axis(module, op, view.axis(module), reporter);
-    zero_level(module, op, view.stage(module), "stage", reporter);
-    bucket(module, op, view.bucket(module), reporter);
+    sharding(module, op, Some(view.stage(module)), reporter);
 }
 
 pub(super) fn replicate(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
     let view = ReplicateOp(op);
     axis(module, op, view.axis(module), reporter);
-    if let Some(level) = view.zero(module) {
-        zero_level(module, op, level, "zero", reporter);
+    sharding(module, op, view.zero(module), reporter);
+}
+
+pub(super) fn precision(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
+    let (ctx, loc) = (module.ctx(), module.op_loc(op));
+    plan_mesh(module, op, reporter);
+    let element = |name: &str| module.attr_by(op, name)?.as_type(ctx);
+    for name in ["compute", "master", "reduce"] {
+        let Some(ty) = element(name) else { continue };
+        let known = [FloatKind::F32, FloatKind::F64, FloatKind::BF16];
+        if !ty.as_float(ctx).is_some_and(|kind| known.contains(&kind)) {
+            let message = format!("'{name}' is f32, f64 or bf16, not {}", ty.display(ctx));
+            reporter.error(loc, message);
+        }
     }
-    bucket(module, op, view.bucket(module), reporter);
+    let (compute, master, reduce) = (element("compute"), element("master"), element("reduce"));
+    if master.is_some() && master == compute {
+        reporter
+            .error(loc, "compute and master are one type, so there is nothing to be mixed")
+            .hint("leave the directive out: everything is in the type of the parameters");
+    }
+    if reduce.is_some() && (reduce == compute || (master.is_some() && reduce != master)) {
+        let ty = reduce.map_or(String::new(), |ty| ty.display(ctx));
+        reporter
+            .error(loc, format!("gradients are reduced in the master type, not in {ty}"))
+            .hint("leave 'reduce' out, or write the master type");
+    }
 }
 
 pub(super) fn shard(module: &Module, op: Op, reporter: &mut Reporter<'_>) {

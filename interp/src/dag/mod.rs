@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use piper_dialects::dag::{Dist, Graph};
-use piper_ir::{Module, Op, Value};
+use piper_ir::{Module, Name, Op, Value};
 use rustc_hash::FxHashMap;
 
 pub use crate::func::Error;
@@ -49,6 +49,8 @@ pub struct Interpreter<'m> {
     layout: Layout,
     /// Operations after those they use.
     order: Vec<Op>,
+    /// The axes of dimension 0 of the input that is divided most, major to minor: how the batch is divided.
+    batch_axes: Vec<Name>,
 }
 
 impl<'m> Interpreter<'m> {
@@ -66,7 +68,13 @@ impl<'m> Interpreter<'m> {
             .ok_or_else(|| error(graph, "the graph's mesh or groups do not verify"))?;
         let order = data_order(module, graph)
             .map_err(|op| error(op, "the operation depends on itself through others"))?;
-        Ok(Self { module, functions: func::Interpreter::new(module), layout, order })
+        let inputs = order.iter().filter(|op| module.name_text(**op) == "dag.input");
+        let dists =
+            inputs.filter_map(|op| Dist::of(module.ctx(), module.ty(module.result(*op, 0))));
+        let divided = dists.filter_map(|dist| dist.dims.into_iter().next());
+        let batch_axes = divided
+            .fold(Vec::new(), |best, axes| if axes.len() > best.len() { axes } else { best });
+        Ok(Self { batch_axes, module, functions: func::Interpreter::new(module), layout, order })
     }
 
     /// Runs one step on whole tensors: `data` by the names of `dag.input`s, `state` as logical tensors (see

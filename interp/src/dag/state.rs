@@ -75,7 +75,7 @@ impl Interpreter<'_> {
             .as_tensor(self.module.ctx())
             .ok_or_else(|| self.error(op, "a distribution is of a tensor"))?;
         let element = element_type(self.module, element)
-            .ok_or_else(|| self.error(op, "values are f32, f64 or i32"))?;
+            .ok_or_else(|| self.error(op, "values are f32, f64, bf16 or i32"))?;
         Ok((shape.iter().map(|&d| d.max(0) as usize).collect(), element))
     }
 

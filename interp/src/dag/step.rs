@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use piper_dialects::dag::{AllToAll, ClipScale, Compute, Dist, Home, Update, collective_axes};
+use piper_dialects::dag::{
+    AllToAll, ClipScale, Compute, Dist, Home, MICROBATCH, Update, collective_axes,
+};
 use piper_ir::{Attr, Module, Name, Op, Value};
 use rustc_hash::FxHashMap;
 
@@ -170,6 +172,13 @@ impl<'r, 'm> Run<'r, 'm> {
                 self.on(op, &home, |device| {
                     let source = self.of.layout.moved_to(device, &from);
                     Ok(Ok(Rc::clone(self.local(op, value, source)?)))
+                })?
+            }
+            "dag.cast" => {
+                let (_, element) = self.of.type_of(op, &dist)?;
+                self.on(op, &home, |device| {
+                    let tensor = self.local(op, module.operand(op, 0), device)?;
+                    Ok(Ok(Rc::new(tensor.cast(element))))
                 })?
             }
             "dag.project" => self.on(op, &home, |device| {
@@ -446,22 +455,28 @@ impl<'r, 'm> Run<'r, 'm> {
         Ok(())
     }
 
-    /// Adds what a number is partial over, then its parts.
+    /// Adds the parts of a number in the order of their grains of the batch: as inputs are divided, what no input is divided over first.
     fn output(&mut self, op: Op) -> Result<(), Error> {
-        // For every operand (a microbatch) the summands of the members it is partial over (replicas).
-        let mut rows: Vec<Vec<f64>> = Vec::new();
+        let microbatch = self.module.ctx().name(MICROBATCH);
+        let mut parts: Vec<(usize, f64)> = Vec::new();
         for value in self.module.operands(op) {
             let dist = self.dist(op, value)?;
             let first = self.of.layout.home(&dist.home).first().copied();
             let first = first.ok_or_else(|| self.of.error(op, "the number lives nowhere"))?;
-            let members = self.of.layout.members(&dist.partial, first);
-            let number = |member| Ok(self.local(op, value, member)?.to_f64()[0]);
-            rows.push(members.into_iter().map(number).collect::<Result<_, Error>>()?);
+            let mut axes: Vec<Name> = dist.partial.clone();
+            axes.retain(|axis| !self.of.batch_axes.contains(axis));
+            axes.extend(&self.of.batch_axes);
+            let part = dist.held.as_ref().and_then(|held| held.parts.first()).map_or(0, |p| p.lo);
+            let here = dist.clone().at(self.module.ctx(), microbatch, part);
+            for member in self.of.layout.members(&dist.partial, first) {
+                let number = self.local(op, value, member)?.to_f64()[0];
+                parts.push((self.of.layout.position(&axes, &here, member).0, number));
+            }
         }
-        // As the runtime does: in f64, as a balanced tree, replicas major to microbatches.
-        let replicas = rows.iter().map(Vec::len).max().unwrap_or(0);
-        let parts = (0..replicas).flat_map(|r| rows.iter().filter_map(move |row| row.get(r)));
-        let parts: Vec<Tensor> = parts.map(|number| Tensor::scalar(*number)).collect();
+        // As the runtime does: in f64, as a balanced tree.
+        parts.sort_by_key(|(grain, _)| *grain);
+        let parts: Vec<Tensor> =
+            parts.into_iter().map(|(_, number)| Tensor::scalar(number)).collect();
         let total = tree_sum(&parts.iter().collect::<Vec<_>>())
             .map_err(|e| self.of.error(op, e.to_string()))?;
         self.result.outputs.insert(self.of.name(op).to_owned(), total.to_f64()[0]);

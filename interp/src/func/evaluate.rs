@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use crate::error::NumericError;
 use crate::ops;
 use crate::real::Real;
-use crate::tensor::Tensor;
+use crate::tensor::{ElementType, Tensor};
 
 /// Computes the results of an operation from its operands.
 pub type Evaluate = fn(&Module, Op, &[&Tensor]) -> Result<Vec<Tensor>, NumericError>;
@@ -40,10 +40,18 @@ macro_rules! evaluate {
     }};
 }
 
+/// To the type of the result, or to f32 where that is stored in bf16.
+fn cast(m: &Module, op: Op, x: &[&Tensor]) -> Result<Vec<Tensor>, NumericError> {
+    let to_f64 = m.ty(m.result(op, 0)).as_tensor(m.ctx()).is_some_and(|(_, e)| e == m.ctx().f64());
+    let to = if to_f64 { ElementType::F64 } else { ElementType::F32 };
+    Ok(vec![x[0].cast(to)])
+}
+
 impl Evaluators {
     /// The table of all `nn` operations but `nn.parameter`, whose value is not its own.
     pub fn new(ctx: &Context) -> Self {
-        let entries: [(&str, Evaluate); 31] = [
+        let entries: [(&str, Evaluate); 32] = [
+            (nn::Convert::NAME, cast as Evaluate),
             (nn::Embedding::NAME, evaluate!(|_m, _op, x, T| one(ops::embedding::<T>(x[0], x[1])))),
             (
                 nn::EmbeddingDw::NAME,

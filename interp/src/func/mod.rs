@@ -24,7 +24,7 @@ use std::borrow::Cow;
 
 use piper_dialects::{func, kernel, nn};
 use piper_ir::verify::SymbolTable;
-use piper_ir::{Block, Loc, Module, Op, OpName, Reporter, Type, Value};
+use piper_ir::{Block, FloatKind, Loc, Module, Op, OpName, Reporter, Type, Value};
 use rustc_hash::FxHashMap;
 
 pub use evaluate::{Evaluate, Evaluators};
@@ -240,7 +240,29 @@ impl<'m> Interpreter<'m> {
                 None => self
                     .error(op, format!("'{}' cannot be run at this level", module.name_text(op))),
             })?;
-        let results = evaluate(module, op, &operands).map_err(|e| self.error(op, e.to_string()))?;
+        // What is stored in bf16 is computed in f32.
+        let stored = |value: Value| {
+            let ty = module.ty(value).as_tensor(module.ctx());
+            ty.is_some_and(|(_, element)| element_type(module, element) == Some(ElementType::Bf16))
+        };
+        let is_narrow = module.operands(op).chain(module.results(op)).any(stored);
+        let results = if is_narrow {
+            let wide: Vec<Cow<'_, Tensor>> = operands
+                .iter()
+                .map(|t| match t.element_type() {
+                    ElementType::Bf16 => Cow::Owned(t.cast(ElementType::F32)),
+                    _ => Cow::Borrowed(*t),
+                })
+                .collect();
+            let wide: Vec<&Tensor> = wide.iter().map(Cow::as_ref).collect();
+            let results = evaluate(module, op, &wide).map_err(|e| self.error(op, e.to_string()))?;
+            let narrow = |(value, tensor): (Value, Tensor)| {
+                if stored(value) { tensor.cast(ElementType::Bf16) } else { tensor }
+            };
+            module.results(op).zip(results).map(narrow).collect()
+        } else {
+            evaluate(module, op, &operands).map_err(|e| self.error(op, e.to_string()))?
+        };
         for (value, tensor) in module.results(op).zip(&results) {
             if let Some(fault) = misfit(module, module.ty(value), tensor) {
                 let name = module.name_text(op);
@@ -268,6 +290,9 @@ fn misfit(module: &Module, ty: Type, tensor: &Tensor) -> Option<String> {
 /// What tensors of an IR element type hold.
 pub(crate) fn element_type(module: &Module, element: Type) -> Option<ElementType> {
     let ctx = module.ctx();
+    if element.as_float(ctx) == Some(FloatKind::BF16) {
+        return Some(ElementType::Bf16);
+    }
     [(ctx.f32(), ElementType::F32), (ctx.f64(), ElementType::F64), (ctx.i32(), ElementType::I32)]
         .into_iter()
         .find(|(ty, _)| *ty == element)

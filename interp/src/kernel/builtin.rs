@@ -59,6 +59,10 @@ impl Rule {
         scalars: &[f64],
         parameters: &[Parameter],
     ) -> Result<Vec<Tensor>, NumericError> {
+        if self.kernel == BuiltinKernel::Cast {
+            let to = parameters.last().map_or(ElementType::F32, |p| p.element);
+            return Ok(inputs.iter().map(|tensor| tensor.cast(to)).collect());
+        }
         // The type that values are in: of what comes last, except that a sum of squares is always f64.
         let element = match self.kernel {
             BuiltinKernel::SumSquares => inputs.first().map(Tensor::element_type),
@@ -106,6 +110,7 @@ impl Rule {
                 let total = inputs[0].to_f64().first().copied().unwrap_or(f64::NAN);
                 Ok(vec![Tensor::new([1], vec![ops::clip_scale::<T>(total, self.max_norm)])?])
             }
+            BuiltinKernel::Cast => Ok(inputs),
             BuiltinKernel::Sum => {
                 let parts: Vec<&Tensor> = inputs.iter().collect();
                 match parts.is_empty() {

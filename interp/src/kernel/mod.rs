@@ -185,6 +185,7 @@ fn flat(data: Data) -> Tensor {
         Data::F32(values) => values.len(),
         Data::F64(values) => values.len(),
         Data::I32(values) => values.len(),
+        Data::Bf16(values) => values.len(),
     };
     Tensor { shape: vec![length], data }
 }

@@ -31,7 +31,7 @@ mod table;
 mod tests;
 
 use piper_dialects::strategy::{
-    Directive, Kind, PlanSpec, ReplicateOp, UpdateOp, copy_optimizer, plans,
+    Directive, Kind, PlanSpec, ReplicateOp, SHARDING_OPTIONS, UpdateOp, copy_optimizer, plans,
 };
 use piper_ir::pass::{PassFailed, PassInfo, PassResult};
 use piper_ir::{Attr, Builder, Module, Op, Reporter};
@@ -141,18 +141,13 @@ fn read(module: &Module, op: Op, reporter: &mut Reporter<'_>) -> Result<PlanSpec
 
 /// Replaces a `zero` by the `replicate` it stands for, which is returned. Any other directive is left alone.
 pub fn zero(module: &mut Module, directive: &Directive) -> Vec<Op> {
-    let Kind::Zero { axis, stage, .. } = &directive.kind else { return Vec::new() };
+    let Kind::Zero { axis, sharding } = &directive.kind else { return Vec::new() };
     let ctx = module.ctx_arc();
-    let bucket = module.attr_by(directive.op, "bucket");
+    let attrs =
+        [("axis", Some(ctx.str_attr(axis))), ("zero", Some(ctx.int_attr(sharding.stage.into())))];
+    let options = SHARDING_OPTIONS.map(|name| (name, module.attr_by(directive.op, name)));
     let mut primitives = Primitives::instead_of(module, directive.op);
-    primitives.add(
-        ReplicateOp::NAME,
-        [
-            ("axis", Some(ctx.str_attr(axis))),
-            ("zero", Some(ctx.int_attr((*stage).into()))),
-            ("bucket", bucket),
-        ],
-    );
+    primitives.add(ReplicateOp::NAME, attrs.into_iter().chain(options));
     primitives.finish()
 }
 

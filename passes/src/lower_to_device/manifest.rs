@@ -4,6 +4,7 @@
 //! gets a home in the bucket's shard. The optimizer state and the gradient of a bucket are laid out as the bucket is. A shard
 //! of an inner dimension is one run of elements for each row of the dimensions before it.
 
+use piper_dialects::dag::Parameter;
 use piper_ir::{Attr, Module, Name, Op, OpState, Reporter, Type, Value};
 
 use super::programs::Lowering;
@@ -61,6 +62,10 @@ pub(super) fn states(l: &mut Lowering<'_>, reporter: &mut Reporter<'_>) {
             for piece in &layout.pieces {
                 declare_state(l, piece, init, op);
             }
+        }
+        // Its elements have their homes in the flat state.
+        if Parameter::cast(l.module, op).is_some_and(|p| p.flat(l.module).is_some()) {
+            continue;
         }
         let classes = l.topology.kept(l.module, value).classes.clone();
         let shard = (!layout.shard.is_empty()).then(|| l.comm(&layout.shard));

@@ -32,6 +32,7 @@ use piper_ir::pass::{OptionDef, PassFailed, PassInfo, PassResult};
 use piper_ir::{Module, Op, Reporter};
 
 use crate::accumulate::gradients;
+use crate::emit_plan::device_plans;
 use crate::memory_plan::sync;
 
 /// Name of the stream that computes.
@@ -140,7 +141,8 @@ pub fn passes() -> Vec<PassInfo> {
             })
         },
     );
-    vec![pass.describe(
+    let is_lowered = |module: &Module| !device_plans(module).is_empty();
+    vec![pass.done_when(is_lowered).describe(
         "Input: verified `dag.graph`s. Output: a `device.plan` after each. The communication of all programs is the \
          projection of one global order. Fails if the orders of the slices contradict each other.",
     )]

@@ -26,6 +26,7 @@ pub(super) fn lower(l: &mut Lowering<'_>, node: &Node, class: u32, reporter: &mu
         (_, "dag.unpack") => unpack(l, node, class),
         (_, "dag.sum_squares") => numbers(l, node, class, BuiltinKernel::SumSquares),
         (_, "dag.sum") => numbers(l, node, class, BuiltinKernel::Sum),
+        (_, "dag.cast") => numbers(l, node, class, BuiltinKernel::Cast),
         (_, "dag.clip_scale") => numbers(l, node, class, BuiltinKernel::ClipScale),
         (_, "dag.update") => update(l, node, class),
         (_, "dag.commit") => commit(l, node, class),
@@ -283,12 +284,12 @@ fn offsets(l: &Lowering<'_>, op: Op) -> Vec<i64> {
     l.module.attr_by(op, "offsets").and_then(|o| o.as_int_array(&l.ctx)).unwrap_or(&[]).to_vec()
 }
 
-/// Copies into the parts of a flat buffer, and zeros between and behind them.
 /// What a person would call a part of a flat value.
 fn part_label(l: &Lowering<'_>, flat: Attr, part: &str) -> Attr {
     l.ctx.str_attr(&format!("{}.{part}", text(&l.ctx, flat)))
 }
 
+/// Copies into the parts of a flat buffer, and zeros between and behind them.
 fn pack(l: &mut Lowering<'_>, node: &Node, class: u32) {
     let values: Vec<Value> = l.module.operands(node.op).collect();
     let flat = l.module.result(node.op, 0);
@@ -330,6 +331,11 @@ fn unpack(l: &mut Lowering<'_>, node: &Node, class: u32) {
         };
         let part_label = part_label(l, label, text(&l.ctx, l.label(value)));
         let part = l.view(class, base, offset, elems, element, part_label);
+        // What chunks only read may as well be read where it is.
+        if l.is_only_read(value) {
+            l.take_over(value, class, part);
+            continue;
+        }
         let dst = l.write(value, class);
         l.instruction(class, node, "device.copy", &[part, dst], &[], part_label);
     }
@@ -424,6 +430,15 @@ impl Lowering<'_> {
         axes.sort_by_key(|axis| axis.text(&self.ctx));
         axes.extend(&self.input_axes);
         axes
+    }
+
+    /// Whether nothing but chunks uses a value, directly or as what it is on a slice.
+    fn is_only_read(&self, value: Value) -> bool {
+        self.module.uses(value).all(|used| match self.module.name_text(used.op) {
+            "dag.compute" => true,
+            "dag.project" => self.is_only_read(self.module.result(used.op, 0)),
+            _ => false,
+        })
     }
 
     /// Whether an update's result becomes the content of the state that it updates.

@@ -11,7 +11,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use piper_dialects::dag::{Commit, Compute, Order};
+use piper_dialects::dag::{AllGather, Commit, Compute, Order};
 use piper_ir::pass::PassFailed;
 use piper_ir::{Module, Op, Reporter, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -263,6 +263,12 @@ impl Planner<'_> {
             .ops(block)
             .filter_map(|op| Some((Compute::cast(module, op)?.node(module).as_str(ctx)?, op)))
             .collect();
+        for gather in module.ops(block).filter_map(|op| AllGather::cast(module, op)) {
+            let after = gather.after(module).and_then(|a| a.as_array(ctx)).unwrap_or(&[]);
+            let issued = after.iter().filter_map(|name| nodes.get(name.as_symbol(ctx)?.text(ctx)));
+            let to = self.runs[gather.0.index()];
+            self.edges.extend(issued.map(|op| (self.runs[op.index()], to, Why::Issue)));
+        }
         for order in module.ops(block).filter_map(|op| Order::cast(module, op)) {
             let slots = order.slots(module).as_array(ctx).unwrap_or(&[]);
             let members = slots.iter().flat_map(|slot| slot.as_array(ctx).unwrap_or(&[]));

@@ -276,7 +276,10 @@ pub fn passes() -> Vec<PassInfo> {
             })
         },
     );
-    vec![pass.describe(
+    let is_planned = |module: &Module| {
+        programs(module).iter().all(|op| module.attr_by(*op, "arena_bytes").is_some())
+    };
+    vec![pass.done_when(is_planned).describe(
         "Input: `device.program`s. Output: the same with offsets and an arena size. Memory is reused only where stream order and \
          events say that its last users are done; where they do not, events are added.",
     )]

@@ -1,4 +1,4 @@
-//! ZeRO stage 1: gradients are summed into shards of flat buckets, and optimizer state lives on these shards.
+//! Which gradients share a flat bucket.
 //!
 //! ```mlir
 //! // instead of an all_reduce and a dag.gradient for each of "w" (16 elements) and "b" (4), over "dp" = 8:
@@ -10,19 +10,22 @@
 //!
 //! **How the optimizer finds its way.** The gradient `X` updates the state `X.master` if there is one, else the parameter `X`.
 //! A master's `init` names the parameters it is a flat copy of, each with the offset of its first element; after the update
-//! its shards are gathered, unpacked at these offsets, and committed to the parameters.
+//! its shards are gathered, unpacked at these offsets, and committed to the parameters (from stage 3 on there is nothing else to
+//! commit to: see [`gather`](super::gather)).
 //!
-//! Buckets are filled per home in the order in which gradients become complete (the last layers' first), so that the first
-//! bucket can be reduced while the backward still runs. A tensor larger than a bucket has one to itself.
+//! Buckets are filled per home (and per group, where one is asked for) in the order in which gradients become complete, the last
+//! layers' first, so that the first bucket can be reduced while the backward still runs. A tensor larger than a bucket has one to itself.
 
 use piper_dialects::dag::{
-    AllReduce, AxisSizes, Compute, Dist, Gradient, Pack, ReduceScatter, State, collective_axes,
+    AllReduce, AxisSizes, Compute, Dist, Home, Join, Parameter, collective_axes,
 };
-use piper_ir::pass::{PassFailed, PassResult};
-use piper_ir::{Builder, Module, Name, Op, Reporter, Type, Value};
-use rustc_hash::FxHashMap;
+use piper_dialects::strategy::Sharding;
+use piper_ir::pass::PassFailed;
+use piper_ir::{Module, Name, Op, Reporter, Type, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{COMPLETE, axes_attr};
+use super::contributions::{Contribution, contributions};
+use crate::nodes::tag_of;
 
 /// Name of the state that a bucket's optimizer updates.
 pub fn master_name(bucket: &str) -> String {
@@ -41,42 +44,107 @@ pub fn layout(module: &Module, state: Op) -> Option<Vec<(Name, i64)>> {
 }
 
 /// One gradient that goes into a bucket.
-struct Item {
-    name: String,
-    gradient: Op,
+pub(super) struct Item {
+    /// Its parameter's name.
+    pub(super) name: String,
+    pub(super) gradient: Op,
+    /// The parameter, on the gradient's home.
+    pub(super) parameter: Option<Op>,
     /// The sum over all contributions, before any collective.
-    raw: Value,
-    dist: Dist,
-    /// The axes it is partial over, in the order they are to be reduced in.
-    axes: Vec<Name>,
-    element: Type,
-    elements: i64,
-    completion: usize,
+    pub(super) raw: Value,
+    pub(super) dist: Dist,
+    /// The axes it is partial over, in the order they are to be reduced in: the replicated one first, if it is reduced apart.
+    pub(super) axes: Vec<Name>,
+    pub(super) element: Type,
+    pub(super) elements: i64,
+    pub(super) completion: usize,
+    /// What it is grouped by, if anything.
+    key: Option<String>,
+    /// The contributions that are added, by slice of its home; empty unless they are wanted.
+    pub(super) contributions: Vec<Vec<Contribution>>,
 }
 
-/// Replaces the gradients that are partial over `axis` by gradients of sharded flat buckets of at most `bucket_bytes`.
+/// Gradients that are communicated together.
+pub(super) struct Bucket {
+    /// `bucket0`
+    pub(super) name: String,
+    pub(super) items: Vec<Item>,
+    /// First elements of the items.
+    pub(super) offsets: Vec<i64>,
+    /// Elements, padded so that they divide into equal shards.
+    pub(super) padded: i64,
+}
+
+impl Bucket {
+    fn new(number: usize, items: Vec<Item>, shards: i64) -> Self {
+        let mut offsets = Vec::new();
+        let mut length = 0;
+        for item in &items {
+            offsets.push(length);
+            length += item.elements;
+        }
+        let padded = (length as u64).next_multiple_of(shards.max(1) as u64) as i64;
+        Self { name: format!("bucket{number}"), items, offsets, padded }
+    }
+
+    /// The gradient that is complete last: where the bucket's operations go.
+    pub(super) fn last(&self) -> Op {
+        let last = self.items.iter().max_by_key(|item| item.completion);
+        last.expect("a bucket has an item").gradient
+    }
+
+    /// The type of the bucket's shard of a complete value.
+    pub(super) fn shard(&self, module: &Module) -> Dist {
+        let (ctx, first) = (module.ctx(), &self.items[0]);
+        let mut shard = Dist {
+            tensor: ctx.tensor(&[self.padded], first.element),
+            dims: vec![first.axes.clone()],
+            held: None,
+            ..first.dist.clone()
+        };
+        shard.partial.retain(|axis| !first.axes.contains(axis));
+        shard
+    }
+}
+
+/// The buckets of the gradients that are partial over `axis`. With `by_microbatch` their contributions are found too, and a bucket has
+/// only gradients of equal ones.
 ///
 /// # Errors
-/// A gradient whose reduced form is used by something else than its `dag.gradient`, or of a parameter that is not there.
-pub(super) fn shard(
-    module: &mut Module,
+/// A gradient whose reduced form is used by something else than its `dag.gradient`; gradients that are sharded already.
+pub(super) fn plan(
+    module: &Module,
     graph: Op,
     axis: Name,
-    bucket_bytes: u64,
+    sharding: &Sharding,
+    by_microbatch: bool,
     reporter: &mut Reporter<'_>,
-) -> PassResult {
-    let ctx = module.ctx_arc();
+) -> Result<Vec<Bucket>, PassFailed> {
+    let ctx = module.ctx();
     let sizes = AxisSizes::of_graph(module, graph);
     let errors = reporter.error_count();
     let mut homes: Vec<Vec<Item>> = Vec::new();
-    for item in items(module, graph, axis, reporter) {
+    for mut item in items(module, graph, axis, by_microbatch, reporter) {
+        item.key = sharding.group.as_ref().and_then(|group| group_key(module, &item, group));
+        if by_microbatch {
+            item.contributions = contributions(module, item.raw);
+        }
         let same = |other: &Item| {
             let like = Dist {
                 tensor: other.dist.tensor,
                 dims: other.dist.dims.clone(),
                 ..item.dist.clone()
             };
-            like == other.dist && item.axes == other.axes && item.element == other.element
+            let held = |item: &Item| -> Vec<Vec<_>> {
+                let slice =
+                    |slice: &Vec<Contribution>| slice.iter().map(|c| c.held.clone()).collect();
+                item.contributions.iter().map(slice).collect()
+            };
+            like == other.dist
+                && item.axes == other.axes
+                && item.element == other.element
+                && item.key == other.key
+                && held(&item) == held(other)
         };
         match homes.iter_mut().find(|items| same(&items[0])) {
             Some(items) => items.push(item),
@@ -87,23 +155,26 @@ pub(super) fn shard(
         return Err(PassFailed);
     }
     let mut number = next_number(module, graph);
+    let mut buckets = Vec::new();
     for mut items in homes {
         items.sort_by_key(|item| item.completion);
-        let bytes = items[0].element.byte_width(&ctx).unwrap_or(1);
+        let bytes = items[0].element.byte_width(ctx).unwrap_or(1);
         let shards: i64 = items[0].axes.iter().filter_map(|a| sizes.get(*a)).product();
-        let mut bucket: Vec<Item> = Vec::new();
+        let mut filling: Vec<Item> = Vec::new();
         for item in items {
-            let filled: i64 = bucket.iter().map(|i| i.elements).sum();
-            if !bucket.is_empty() && (filled + item.elements) as u64 * bytes > bucket_bytes {
-                emit(module, graph, &std::mem::take(&mut bucket), shards, number);
+            let filled: i64 = filling.iter().map(|i| i.elements).sum();
+            if !filling.is_empty()
+                && (filled + item.elements) as u64 * bytes > sharding.bucket_limit()
+            {
+                buckets.push(Bucket::new(number, std::mem::take(&mut filling), shards));
                 number += 1;
             }
-            bucket.push(item);
+            filling.push(item);
         }
-        emit(module, graph, &bucket, shards, number);
+        buckets.push(Bucket::new(number, filling, shards));
         number += 1;
     }
-    Ok(())
+    Ok(buckets)
 }
 
 /// The first bucket number that no gradient has yet.
@@ -117,12 +188,54 @@ fn next_number(module: &Module, graph: Op) -> usize {
     taken.max().map_or(0, |n| n + 1)
 }
 
+/// The nodes that use a parameter, through its projections, in text order of their uses.
+pub(super) fn users(module: &Module, parameter: Value) -> Vec<Op> {
+    let mut found = Vec::new();
+    for used in module.uses(parameter) {
+        match module.name_text(used.op) {
+            "dag.project" => found.extend(users(module, module.result(used.op, 0))),
+            _ if Compute::cast(module, used.op).is_some() => found.push(used.op),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// What a gradient is grouped by: the segment (or the value of a tag) of the first node that uses its parameter.
+fn group_key(module: &Module, item: &Item, group: &str) -> Option<String> {
+    let ctx = module.ctx();
+    let block = module.parent_block(item.gradient)?;
+    let used: FxHashSet<Op> =
+        users(module, module.result(item.parameter?, 0)).into_iter().collect();
+    let first = module.ops(block).find(|op| used.contains(op))?;
+    if group != "segment" {
+        return tag_of(module, first, group);
+    }
+    let tags = Compute(first).tags(module).as_dict(ctx)?.iter();
+    let own = tags.filter(|(name, _)| name.text(ctx) != "MB");
+    Some(own.map(|(name, at)| format!("{}={};", name.text(ctx), at.display(ctx))).collect())
+}
+
 /// The gradients that are partial over the axis, in text order.
-fn items(module: &Module, graph: Op, axis: Name, reporter: &mut Reporter<'_>) -> Vec<Item> {
+fn items(
+    module: &Module,
+    graph: Op,
+    axis: Name,
+    by_microbatch: bool,
+    reporter: &mut Reporter<'_>,
+) -> Vec<Item> {
     let ctx = module.ctx();
     let block = module.only_block(graph).expect("a graph has a block");
     let position: FxHashMap<Op, usize> =
         module.ops(block).enumerate().map(|(i, op)| (op, i)).collect();
+    let parameters: FxHashMap<(&str, Home), Op> = module
+        .ops(block)
+        .filter_map(|op| {
+            let view = Parameter::cast(module, op)?;
+            let dist = Dist::of(ctx, module.ty(view.value(module)))?;
+            Some(((view.name(module).as_str(ctx)?, dist.home), op))
+        })
+        .collect();
     let mut completion: FxHashMap<Value, usize> = FxHashMap::default();
     let mut items = Vec::new();
     for op in module.ops(block).filter(|op| module.name_text(*op) == "dag.gradient") {
@@ -149,11 +262,16 @@ fn items(module: &Module, graph: Op, axis: Name, reporter: &mut Reporter<'_>) ->
                 .note(module.op_loc(user), "used here");
             continue;
         }
+        // A microbatch is summed over the copies before anything else is.
+        if by_microbatch {
+            axes.retain(|known| *known != axis);
+        }
         if !axes.contains(&axis) {
             axes.insert(0, axis);
         }
         let (_, element) = dist.tensor.as_tensor(ctx).expect("a distribution is of a tensor");
         items.push(Item {
+            parameter: parameters.get(&(&*name, dist.home.clone())).copied(),
             name,
             gradient: op,
             raw,
@@ -162,6 +280,8 @@ fn items(module: &Module, graph: Op, axis: Name, reporter: &mut Reporter<'_>) ->
             dist,
             axes,
             completion: completed_at(module, raw, &position, &mut completion),
+            key: None,
+            contributions: Vec::new(),
         });
     }
     items
@@ -194,53 +314,10 @@ fn completed_at(
     known.get(&value).copied().unwrap_or(0)
 }
 
-/// Makes one bucket of these gradients, whose own reductions and `dag.gradient`s are erased.
-fn emit(module: &mut Module, graph: Op, items: &[Item], shards: i64, number: usize) {
-    let Some(first) = items.first() else { return };
-    let ctx = module.ctx_arc();
-    let name = format!("bucket{number}");
-    let mut offsets = Vec::new();
-    let mut length = 0;
-    for item in items {
-        offsets.push(length);
-        length += item.elements;
-    }
-    let padded = (length as u64).next_multiple_of(shards.max(1) as u64) as i64;
-    let flat = Dist {
-        tensor: ctx.tensor(&[padded], first.element),
-        dims: vec![Vec::new()],
-        ..first.dist.clone()
-    };
-    let mut shard = Dist { dims: vec![first.axes.clone()], ..flat.clone() };
-    shard.partial.retain(|a| !first.axes.contains(a));
-    let axes = axes_attr(module, graph, &first.axes);
-    let init = ctx.dict_attr(
-        items.iter().zip(&offsets).map(|(item, at)| (ctx.name(&item.name), ctx.int_attr(*at))),
-    );
-    let last = items.iter().max_by_key(|item| item.completion).unwrap_or(first).gradient;
-    let mut b = Builder::before(module, last);
-    let raw: Vec<Value> = items.iter().map(|item| item.raw).collect();
-    let (flat, shard) = (flat.ty(&ctx), shard.ty(&ctx));
-    let master = State::build(&mut b).name(&master_name(&name)).init(init).value(shard);
-    let master = master.create_value().expect(COMPLETE);
-    let packed = Pack::build(&mut b).values(raw).offsets(&offsets).flat(flat);
-    let packed = packed.create_value().expect(COMPLETE);
-    let scattered = ReduceScatter::build(&mut b).value(packed).axes(axes).shard(shard);
-    let scattered = scattered.create_value().expect(COMPLETE);
-    let gradient = Gradient::build(&mut b).name(&name).value(scattered).complete(shard);
-    let gradient = gradient.create_value().expect(COMPLETE);
-    for (value, hint) in
-        [(master, "master"), (packed, "flat"), (scattered, "shard"), (gradient, "g")]
-    {
-        module.set_value_name(value, ctx.name(&format!("{name}_{hint}")));
-    }
-    for item in items {
-        let reduced = module.operand(item.gradient, 0);
-        module.erase(item.gradient);
-        if reduced != item.raw
-            && let Some(reduction) = module.defining_op(reduced)
-        {
-            module.erase(reduction);
-        }
+/// The sums of a gradient by slice: what a join takes, or the value itself.
+pub(super) fn slice_sums(module: &Module, raw: Value) -> Vec<Value> {
+    match module.defining_op(raw) {
+        Some(def) if Join::cast(module, def).is_some() => module.operands(def).collect(),
+        _ => vec![raw],
     }
 }

@@ -16,106 +16,87 @@
 //! partial sum over the axis, reduced before it is called a gradient. A sum over a group that is already there is widened,
 //! so that there is one collective and not two. Losses stay partial: `dag.output` adds what it is given.
 //!
-//! With `zero = 1` the reduction leaves shards of flat buckets instead: see [`buckets`]. A mean keeps the count it had, so
-//! nothing is divided by the number of replicas.
+//! From stage 1 of ZeRO on the reduction leaves shards of flat buckets instead: see [`buckets`] and, for stage 3, [`gather`]. A mean keeps
+//! the count it had, so nothing is divided by the number of replicas.
+//!
+//! Where gradients are reduced after each microbatch, the batch is divided over copies within microbatches, not the other way
+//! round: what is summed first are neighbours in the batch, and a fixed tree has the bits of one device here too.
 
 pub mod buckets;
+mod contributions;
 pub mod directives;
+pub mod gather;
+mod options;
+mod reduce;
+mod sequence;
 pub mod topology;
 
 use piper_dialects::dag::{AllReduce, AxisSizes, Dist, Home};
 use piper_dialects::nn::Along;
-use piper_dialects::strategy::{Directive, Kind, bucket_bytes};
+use piper_dialects::strategy::{Directive, Gather, Kind, Reduce, Sharding};
 use piper_ir::diag::did_you_mean;
-use piper_ir::pass::{OptionDef, PassContext, PassFailed, PassInfo, PassResult};
+use piper_ir::pass::{PassContext, PassFailed, PassInfo, PassResult};
 use piper_ir::{Attr, Builder, Loc, Module, Name, Op, Reporter, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::nodes::graphs;
-use crate::shard::{Division, Position, Sharding, vary};
+use crate::hoist_casts::has_casts;
+use crate::nodes::{compute_nodes, graphs};
+use crate::shard::{self, Division, Position, vary};
 
 /// What is replicated over what.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Replication {
     /// The mesh axis.
     pub axis: String,
-    /// 0: every copy has the whole optimizer state. 1: each has a shard.
-    pub stage: u32,
-    /// The most bytes of a flat bucket.
-    pub bucket_bytes: u64,
+    /// What is sharded, and when it is communicated.
+    pub sharding: Sharding,
+    /// Most bytes a flat bucket may have; `None` = any.
+    pub limit: Option<u64>,
 }
 
 impl Replication {
     /// What a directive asks for, if it is one of data parallelism.
     pub fn of(kind: &Kind) -> Option<Self> {
-        let (axis, stage, bucket_bytes) = match kind {
-            Kind::Replicate { axis, zero, bucket_bytes } => (axis, *zero, *bucket_bytes),
-            Kind::Zero { axis, stage, bucket_bytes } => (axis, *stage, *bucket_bytes),
-            _ => return None,
+        let (Kind::Replicate { axis, sharding } | Kind::Zero { axis, sharding }) = kind else {
+            return None;
         };
-        Some(Self { axis: axis.clone(), stage, bucket_bytes })
+        Some(Self { axis: axis.clone(), sharding: sharding.clone(), limit: None })
     }
-}
-
-/// Options as given to the pass.
-#[derive(Clone, Debug, Default)]
-struct Options {
-    pass: &'static str,
-    over: Option<String>,
-    stage: Option<u32>,
-    bucket: Option<u64>,
 }
 
 /// Builders fail only where a part is missing, which these calls show they are not.
 const COMPLETE: &str = "every part of the operation is given";
-const BUCKET: u64 = 25 << 20;
 
 /// The passes `replicate` and `zero`.
 pub fn passes() -> Vec<PassInfo> {
     let pass = |name: &'static str, summary: &'static str, default_stage: u32| {
-        let options = vec![
-            OptionDef {
-                name: "over",
-                summary: "the mesh axis, if no directive says it",
-                default: None,
-            },
-            OptionDef {
-                name: "stage",
-                summary: "0 or 1: whether optimizer state is sharded",
-                default: None,
-            },
-            OptionDef {
-                name: "bucket",
-                summary: "bytes of a flat bucket, such as 25MiB",
-                default: None,
-            },
-        ];
-        PassInfo::with_options(name, summary, options, move |given| {
-            let options = Options {
-                pass: name,
-                over: given.text("over").map(str::to_owned),
-                stage: given.get("stage")?,
-                bucket: given.text("bucket").map(bucket_bytes).transpose()?,
-            };
-            if let Some(stage) = options.stage.filter(|stage| *stage > 1) {
-                return Err(format!("option 'stage' of pass '{name}' is 0 or 1, not {stage}"));
-            }
+        PassInfo::with_options(name, summary, options::DEFINITIONS.to_vec(), move |given| {
+            let options = options::Given::read(name, given)?;
             Ok(move |cx: &mut PassContext<'_, '_>| run_pass(cx, &options, default_stage))
         })
         .describe(
             "Works on a graph, split and placed or not, before the optimizer. Consumes the plan's strategy.replicate and \
              strategy.zero directives; without one the options say what to do. Fails if the axis is unknown or taken, if the \
-             batch is not divisible, or if the optimizer is there already.",
+             batch is not divisible, if options make no sense together, or if the optimizer is there already.",
         )
         .after(&["build-dag"])
+        .done_when(|module| {
+            let directives = graphs(module).into_iter().flat_map(|g| directives::of_graph(module, g));
+            let is_one = |d: &Directive| matches!(d.kind, Kind::Replicate { .. } | Kind::Zero { .. });
+            !graphs(module).is_empty() && !directives.into_iter().any(|d| is_one(&d))
+        })
     };
     vec![
         pass("replicate", "Divide the batch over a mesh axis and reduce the gradients", 0),
-        pass("zero", "Replicate with the optimizer state sharded in flat buckets", 1),
+        pass("zero", "Replicate with state sharded in flat buckets", 1),
     ]
 }
 
-fn run_pass(cx: &mut PassContext<'_, '_>, options: &Options, default_stage: u32) -> PassResult {
+fn run_pass(
+    cx: &mut PassContext<'_, '_>,
+    options: &options::Given,
+    default_stage: u32,
+) -> PassResult {
     let graphs = graphs(cx.module);
     if graphs.is_empty() {
         let loc = cx.module.op_loc(cx.op);
@@ -126,7 +107,7 @@ fn run_pass(cx: &mut PassContext<'_, '_>, options: &Options, default_stage: u32)
     }
     for graph in graphs {
         for (replication, loc, directive) in
-            wanted(cx.module, graph, options, default_stage, cx.reporter)?
+            options::wanted(cx.module, graph, options, default_stage, cx.reporter)?
         {
             run(cx.module, graph, &replication, loc, cx.reporter)?;
             if let Some(directive) = directive {
@@ -135,82 +116,6 @@ fn run_pass(cx: &mut PassContext<'_, '_>, options: &Options, default_stage: u32)
         }
     }
     Ok(())
-}
-
-type Wanted = (Replication, Loc, Option<Op>);
-
-/// What directives and options together ask for.
-fn wanted(
-    module: &Module,
-    graph: Op,
-    options: &Options,
-    default_stage: u32,
-    reporter: &mut Reporter<'_>,
-) -> Result<Vec<Wanted>, PassFailed> {
-    let all = directives::of_graph(module, graph);
-    let errors = reporter.error_count();
-    let mut optimizer: Option<&Directive> = None;
-    let mut found: Vec<Wanted> = Vec::new();
-    for directive in &all {
-        if matches!(directive.kind, Kind::Update(_) | Kind::Optimizer(_)) {
-            optimizer = Some(directive);
-        }
-        let Some(replication) = Replication::of(&directive.kind) else { continue };
-        let Replication { axis, stage, bucket_bytes: bytes } = &replication;
-        if let Some(optimizer) = optimizer {
-            reporter
-                .error(
-                    optimizer.loc,
-                    format!(
-                        "the optimizer stands before '{}'",
-                        directives::spelling(module, directive)
-                    ),
-                )
-                .note(directive.loc, "this changes what the optimizer works on")
-                .hint("put the optimizer after it");
-        }
-        let mut conflict = |option: &str, given: &str, says: &str| {
-            reporter.error(
-                directive.loc,
-                format!("this directive says {option} = {says}, but pass '{}' was given {option} = {given}", options.pass),
-            );
-        };
-        if let Some(given) = options.over.as_ref().filter(|given| *given != axis) {
-            conflict("over", &format!("\"{given}\""), &format!("\"{axis}\""));
-        }
-        if let Some(given) = options.stage.filter(|given| given != stage) {
-            conflict("stage", &given.to_string(), &stage.to_string());
-        }
-        if let Some(given) = options.bucket.filter(|given| given != bytes) {
-            conflict("bucket", &format!("{given} bytes"), &format!("{bytes} bytes"));
-        }
-        found.push((replication, directive.loc, Some(directive.op)));
-    }
-    if reporter.error_count() > errors {
-        return Err(PassFailed);
-    }
-    if found.is_empty() {
-        let loc = module.op_loc(graph);
-        let Some(axis) = options.over.clone() else {
-            reporter
-                .error(
-                    loc,
-                    format!(
-                        "pass '{}' has nothing to do: the plan has no strategy.replicate",
-                        options.pass
-                    ),
-                )
-                .hint(format!("name the mesh axis: {}{{over=dp}}", options.pass));
-            return Err(PassFailed);
-        };
-        let stage = options.stage.unwrap_or(default_stage);
-        found.push((
-            Replication { axis, stage, bucket_bytes: options.bucket.unwrap_or(BUCKET) },
-            loc,
-            None,
-        ));
-    }
-    Ok(found)
 }
 
 /// Replicates a graph over an axis. `loc` is where that was asked for.
@@ -235,19 +140,120 @@ pub(crate) fn run_beside(
     module: &mut Module,
     graph: Op,
     replication: &Replication,
-    shardings: &[Sharding],
+    shardings: &[shard::Sharding],
     loc: Loc,
     reporter: &mut Reporter<'_>,
 ) -> PassResult {
     let axis = module.ctx().name(&replication.axis);
+    let sharding = &replication.sharding;
     let factor = check(module, graph, axis, loc, reporter)?;
-    let division = Division { axis, factor, batch: true, shardings };
+    check_sharded_once(module, graph, sharding, loc, reporter)?;
+    let by_microbatch = reduces_each(module, graph, sharding);
+    let division = Division { axis, factor, batch: true, inside: by_microbatch, shardings };
     divide_graph(module, graph, &division, reporter)?;
-    if replication.stage == 1 {
-        buckets::shard(module, graph, axis, replication.bucket_bytes, reporter)?;
+    if sharding.stage >= 1 {
+        let buckets = buckets::plan(module, graph, axis, sharding, by_microbatch, reporter)?;
+        check_limit(module, &buckets, replication.limit, loc, reporter)?;
+        // Shards in the master type, and copies in the compute type that live as long as a step: where there are two types,
+        // whole parameters in the master type are nowhere needed.
+        let kept = Sharding { gather: Some(Gather::Keep), ..sharding.clone() };
+        let gathered = match sharding.stage {
+            3 => Some(gather::plan(module, graph, &buckets, sharding, loc, reporter)?),
+            _ if has_casts(module, graph) => {
+                Some(gather::plan(module, graph, &buckets, &kept, loc, reporter)?)
+            }
+            _ => None,
+        };
+        let masters: Vec<Value> = buckets
+            .iter()
+            .map(|bucket| reduce::emit(module, graph, bucket, by_microbatch))
+            .collect();
+        if let Some(gathered) = gathered {
+            gather::emit(module, graph, &buckets, &masters, &gathered);
+        }
     }
     reduce_gradients(module, graph, axis);
     Ok(())
+}
+
+/// Whether gradients are reduced after each of several microbatches.
+fn reduces_each(module: &Module, graph: Op, sharding: &Sharding) -> bool {
+    let microbatches = module.attr_by(graph, "microbatches").and_then(|m| m.as_int(module.ctx()));
+    sharding.stage >= 2
+        && microbatches.is_some_and(|m| m > 1)
+        && match sharding.reduce {
+            Some(reduce) => reduce == Reduce::Each,
+            None => !is_pipeline(module, graph),
+        }
+}
+
+/// Whether nodes are placed on more than one slice.
+fn is_pipeline(module: &Module, graph: Op) -> bool {
+    let ctx = module.ctx();
+    let mut places = compute_nodes(module, graph).into_iter().filter_map(|op| {
+        let value = module.results(op).next()?;
+        Some(Dist::of(ctx, module.ty(value))?.place(ctx))
+    });
+    let first = places.next();
+    places.any(|place| Some(place) != first)
+}
+
+/// A bucket has to fit in memory.
+fn check_limit(
+    module: &Module,
+    buckets: &[buckets::Bucket],
+    limit: Option<u64>,
+    loc: Loc,
+    reporter: &mut Reporter<'_>,
+) -> PassResult {
+    let Some(limit) = limit else { return Ok(()) };
+    let bytes = |bucket: &buckets::Bucket| {
+        bucket.padded as u64 * bucket.items[0].element.byte_width(module.ctx()).unwrap_or(1)
+    };
+    let Some(large) = buckets.iter().filter(|b| bytes(b) > limit).max_by_key(|b| bytes(b)) else {
+        return Ok(());
+    };
+    let names: Vec<&str> = large.items.iter().map(|item| &*item.name).collect();
+    let error = reporter.error(
+        loc,
+        format!("a bucket of {} bytes does not fit into the memory of {limit} bytes", bytes(large)),
+    );
+    let what = match &names[..] {
+        [one] => format!("it is \"{one}\" alone"),
+        [first, .., last] => {
+            format!("it has {} parameters, \"{first}\" to \"{last}\"", names.len())
+        }
+        [] => String::new(),
+    };
+    let largest = large.items.iter().max_by_key(|item| item.elements);
+    if let Some(item) = largest {
+        error.note(module.op_loc(item.gradient), what);
+    }
+    error.hint(match names.len() {
+        1 => "divide the tensor over another axis, or more devices".to_owned(),
+        _ => format!("write a bucket of at most {limit} bytes"),
+    });
+    Err(PassFailed)
+}
+
+/// Shards are made over one axis; further ones only replicate.
+fn check_sharded_once(
+    module: &Module,
+    graph: Op,
+    sharding: &Sharding,
+    loc: Loc,
+    reporter: &mut Reporter<'_>,
+) -> PassResult {
+    let block = module.only_block(graph).expect("a graph has a block");
+    let master = module
+        .ops(block)
+        .find(|op| module.name_text(*op) == "dag.state" && buckets::layout(module, *op).is_some());
+    let Some(master) = master.filter(|_| sharding.stage >= 1) else { return Ok(()) };
+    reporter
+        .error(loc, "the graph's state is sharded already, and is sharded over one axis")
+        .note(module.op_loc(master), "this is a shard")
+        .hint("replicate over further axes with stage 0");
+    Err(PassFailed)
 }
 
 /// Divides parts of the graph along their parameters, and nothing else.
@@ -258,13 +264,13 @@ pub(crate) fn shard_only(
     module: &mut Module,
     graph: Op,
     axis: &str,
-    shardings: &[Sharding],
+    shardings: &[shard::Sharding],
     loc: Loc,
     reporter: &mut Reporter<'_>,
 ) -> PassResult {
     let axis = module.ctx().name(axis);
     let factor = check(module, graph, axis, loc, reporter)?;
-    let division = Division { axis, factor, batch: false, shardings };
+    let division = Division { axis, factor, batch: false, inside: false, shardings };
     divide_graph(module, graph, &division, reporter)?;
     reduce_gradients(module, graph, axis);
     Ok(())

@@ -51,6 +51,8 @@ pub(crate) struct Division<'a> {
     pub(crate) factor: i64,
     /// Whether the nodes that no sharding selects get parts of the batch; else they do the same everywhere.
     pub(crate) batch: bool,
+    /// Whether microbatches are divided over the axis, not the batch before it is divided into microbatches.
+    pub(crate) inside: bool,
     pub(crate) shardings: &'a [Sharding],
 }
 
@@ -66,7 +68,8 @@ pub(crate) enum Position {
 impl Division<'_> {
     /// Where the axis comes in dimensions.
     pub(crate) fn position(&self) -> Position {
-        if self.shardings.is_empty() { Position::Major } else { Position::Minor }
+        let is_major = self.shardings.is_empty() && !self.inside;
+        if is_major { Position::Major } else { Position::Minor }
     }
 }
 

@@ -274,13 +274,18 @@ fn spread(
     let axes = axes_attr(module, graph, axes);
     let home =
         |op: Op, module: &Module| Dist::of(&ctx, module.ty(module.result(op, 0))).map(|d| d.home);
+    let is_whole = |op: Op| module.attr_by(op, "flat").is_none();
     let owners: Vec<Option<Op>> = parts
         .iter()
         .map(|(name, _)| {
             let named = parameters.get(&ctx.str_attr(name.text(&ctx)))?;
-            named.iter().copied().find(|op| home(*op, module).as_ref() == Some(&target.dist.home))
+            let mut here = named.iter().copied().filter(|op| is_whole(*op));
+            here.find(|op| home(*op, module).as_ref() == Some(&target.dist.home))
         })
         .collect();
+    if owners.iter().all(Option::is_none) {
+        return;
+    }
     let types: Vec<_> =
         owners.iter().flatten().map(|op| module.ty(module.result(*op, 0))).collect();
     let offsets: Vec<i64> = parts

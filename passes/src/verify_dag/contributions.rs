@@ -19,8 +19,8 @@ pub(super) fn check(graph: &Checked<'_>, reporter: &mut Reporter<'_>) {
     let mut identities = Identities { graph, known: FxHashMap::default() };
     let forward = forward_microbatches(graph, &mut identities);
     let mut owners = Owners::default();
-    for (name, gradient, value) in roots(graph, reporter) {
-        let found = check_one(graph, &name, gradient, value, &mut identities, &forward, reporter);
+    for (name, gradient, values) in roots(graph, reporter) {
+        let found = check_one(graph, &name, gradient, values, &mut identities, &forward, reporter);
         own(graph, &name, &found, &mut owners, reporter);
     }
     for node in graph.nodes() {
@@ -43,8 +43,9 @@ pub(super) fn check(graph: &Checked<'_>, reporter: &mut Reporter<'_>) {
     }
 }
 
-/// The parameters' gradients: `(parameter, dag.gradient, value)`. Those in a flat bucket are the operands of its `dag.pack`.
-fn roots(graph: &Checked<'_>, reporter: &mut Reporter<'_>) -> Vec<(String, Op, Value)> {
+/// The parameters' gradients: `(parameter, dag.gradient, values that it is the sum of)`. Those in a flat bucket are the operands of the
+/// `dag.pack`s it is made by.
+fn roots(graph: &Checked<'_>, reporter: &mut Reporter<'_>) -> Vec<(String, Op, Vec<Value>)> {
     let module = graph.module;
     let masters: FxHashMap<&str, Op> =
         graph.named("dag.state").map(|op| (graph.name_of(op), op)).collect();
@@ -53,52 +54,53 @@ fn roots(graph: &Checked<'_>, reporter: &mut Reporter<'_>) -> Vec<(String, Op, V
         let name = graph.name_of(op);
         let value = module.operand(op, 0);
         let Some(&master) = masters.get(&*master_name(name)) else {
-            roots.push((name.to_owned(), op, value));
+            roots.push((name.to_owned(), op, vec![value]));
             continue;
         };
-        let (Some(pack), Some(parts)) = (packed(graph, value), layout(module, master)) else {
+        let (packs, parts) = (packed(graph, value), layout(module, master));
+        let (false, Some(parts)) = (packs.is_empty(), parts) else {
             reporter.error(
                 module.op_loc(op),
                 format!("the bucket \"{name}\" is not made by a dag.pack of gradients"),
             );
             continue;
         };
-        let offsets = module
-            .attr_by(pack, "offsets")
-            .and_then(|a| a.as_int_array(graph.ctx()))
-            .unwrap_or(&[]);
-        if !parts.iter().map(|(_, at)| at).eq(offsets) {
+        let offsets = |pack: Op| module.attr_by(pack, "offsets")?.as_int_array(graph.ctx());
+        let other = packs
+            .iter()
+            .find(|pack| !parts.iter().map(|(_, at)| at).eq(offsets(**pack).unwrap_or(&[])));
+        if let Some(pack) = other {
             reporter
                 .error(
-                    module.op_loc(pack),
+                    module.op_loc(*pack),
                     format!("the bucket \"{name}\" is packed at other offsets than its master has"),
                 )
                 .note(module.op_loc(master), "the master is here");
             continue;
         }
-        let values = module.operands(pack);
-        roots.extend(
-            parts
-                .iter()
-                .zip(values)
-                .map(|((name, _), v)| (name.text(graph.ctx()).to_owned(), op, v)),
-        );
+        for (i, (name, _)) in parts.iter().enumerate() {
+            let values = packs.iter().map(|pack| module.operand(*pack, i)).collect();
+            roots.push((name.text(graph.ctx()).to_owned(), op, values));
+        }
     }
     roots
 }
 
-/// The `dag.pack` behind a value, through collectives.
-fn packed(graph: &Checked<'_>, mut value: Value) -> Option<Op> {
-    loop {
-        let def = graph.module.defining_op(value)?;
-        match graph.module.name_text(def) {
-            "dag.pack" => return Some(def),
-            "dag.reduce_scatter" | "dag.all_reduce" | "dag.all_gather" => {
-                value = graph.module.operand(def, 0)
+/// The `dag.pack`s behind a value, through sums and collectives; none if anything else is.
+fn packed(graph: &Checked<'_>, value: Value) -> Vec<Op> {
+    let module = graph.module;
+    let (mut packs, mut stack) = (Vec::new(), vec![value]);
+    while let Some(value) = stack.pop() {
+        let Some(def) = module.defining_op(value) else { return Vec::new() };
+        match module.name_text(def) {
+            "dag.pack" => packs.push(def),
+            "dag.reduce_scatter" | "dag.all_reduce" | "dag.all_gather" | "dag.add" | "dag.join" => {
+                stack.extend(module.operands(def));
             }
-            _ => return None,
+            _ => return Vec::new(),
         }
     }
+    packs
 }
 
 /// The microbatches that every segment's forward runs; `None` stands for the whole batch.
@@ -151,7 +153,7 @@ fn check_one(
     graph: &Checked<'_>,
     name: &str,
     gradient: Op,
-    value: Value,
+    values: Vec<Value>,
     identities: &mut Identities<'_>,
     forward: &FxHashMap<Segment, Vec<Option<i64>>>,
     reporter: &mut Reporter<'_>,
@@ -160,7 +162,8 @@ fn check_one(
     let mut found = Found::default();
     // A value, or of a flat value the part that is taken out of it.
     let mut seen: FxHashSet<(Value, Option<Part>)> = FxHashSet::default();
-    let mut stack: Vec<(Value, Option<Part>)> = vec![(value, None)];
+    let mut stack: Vec<(Value, Option<Part>)> =
+        values.into_iter().map(|value| (value, None)).collect();
     while let Some((value, part)) = stack.pop() {
         let Some(def) = module.defining_op(value) else { continue };
         // Whatever is reached twice is in the sum twice; stopping there also ends cycles.

@@ -35,6 +35,10 @@ pub(super) fn check(graph: &Checked<'_>, reporter: &mut Reporter<'_>) {
         .chain(graph.named("dag.state").map(|op| (op, false)));
     for (op, is_parameter) in states {
         let (name, committed) = (graph.name_of(op), commits.contains_key(&module.result(op, 0)));
+        // What is kept in a flat state is written with it.
+        if is_parameter && module.attr_by(op, "flat").is_some() && trained.contains(name) {
+            continue;
+        }
         if is_parameter && !trained.contains(name) {
             if !is_frozen(graph, module.result(op, 0)) {
                 reporter.error(

@@ -328,7 +328,9 @@ impl Checker<'_> {
                 Some(u32::from(runs(module.operand(op, 0)) || runs(module.result(op, 0))))
             }
             "dag.all_reduce" | "dag.reduce_scatter" | "dag.all_gather" | "dag.all_to_all"
-            | "dag.sum" | "dag.clip_scale" => Some(u32::from(runs(module.result(op, 0)))),
+            | "dag.sum" | "dag.clip_scale" | "dag.cast" => {
+                Some(u32::from(runs(module.result(op, 0))))
+            }
             // In place it is one launch; copies may come before it.
             "dag.add" | "dag.update" if runs(module.result(op, 0)) => {
                 Some(if span.launches == 1 { span.count } else { 1 })

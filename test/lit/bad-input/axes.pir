@@ -220,12 +220,12 @@ func.func @loss(%x: tensor<16x4xf32> {role = "data", batch_dim = 0}) -> tensor<1
   func.return %1 : tensor<16x4xf32>
 }
 strategy.plan @train for @loss on @m {
-  strategy.zero over "dp" stage = 2
+  strategy.zero over "dp" stage = 4
 }
 
-// CHECK: error: 'stage' must be 0 or 1, but is 2
+// CHECK: error: the ZeRO stage is 0, 1, 2 or 3, not 4
 // CHECK-NEXT: --> {{.*}}axes.pir:[[#@LINE-4]]:3
-// CHECK: help: 0 copies the optimizer state, 1 shards it; sharded gradients and parameters (2, 3) are not supported
+// CHECK: help: 1 shards the optimizer state, 2 gradients too, 3 parameters too; 0 shards nothing
 
 // -----
 

@@ -721,9 +721,9 @@ func.func @f(%x: i32) {
   func.return
 }
 
-// CHECK: error: operand 'x' of 'nn.gelu' must be a tensor of f32 or f64 with static shape, but has type i32
+// CHECK: error: operand 'x' of 'nn.gelu' must be a tensor of f32, f64 or bf16 with static shape, but has type i32
 // CHECK-NEXT: --> {{.*}}functions.pir:[[#@LINE-5]]:8
-// CHECK: error: result 'y' of 'nn.gelu' must be a tensor of f32 or f64 with static shape, but has type i32
+// CHECK: error: result 'y' of 'nn.gelu' must be a tensor of f32, f64 or bf16 with static shape, but has type i32
 // CHECK-NEXT: --> {{.*}}functions.pir:[[#@LINE-7]]:8
 
 // -----

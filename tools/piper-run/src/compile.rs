@@ -21,7 +21,7 @@ use crate::{Failure, single};
 const MODEL: &str = "import-tags,inline-calls";
 /// Passes from there to a placed, ordered graph with an optimizer. Directives are expanded before the graph is built, so that
 /// what is wrong with them is said of the model's operations.
-const GRAPH: &str = "expand-directives,tag,autodiff,build-dag,{B},place{A},order{A}{R},verify-dag";
+const GRAPH: &str = "expand-directives,tag,precision,autodiff,repeat-casts,build-dag,{B},place{A},order{A}{R},verify-dag";
 
 /// What to compile, and how.
 #[derive(Clone, Copy, Debug, Default)]
@@ -232,6 +232,9 @@ fn after_the_batch(module: &Module, plan: &PlanSpec) -> String {
     };
     if directives().any(|d| replicated(&d.kind)) {
         passes += ",replicate";
+    }
+    if plan.directives.iter().any(|d| matches!(d.kind, Kind::Precision { .. })) {
+        passes += ",hoist-casts";
     }
     if directives().any(|d| matches!(d.kind, Kind::Optimizer(_) | Kind::Update(_))) {
         passes += ",update";

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use piper_codegen::Isolation;
 use piper_interp::kernel::{Evaluator, Library, Mode};
-use piper_interp::tensor::Data;
+use piper_interp::tensor::{Bf16, Data};
 use piper_ir::{Module, Reporter};
 use piper_passes::{emit_plan, verify_device};
 use piper_plan::{KernelDecl, Plan};
@@ -132,9 +132,8 @@ fn contents(arg: &Arg<'_>) -> Result<Data, String> {
         Arg::Write(SliceMut::F32(v)) => Data::F32(v.to_vec()),
         Arg::Write(SliceMut::F64(v)) => Data::F64(v.to_vec()),
         Arg::Write(SliceMut::I32(v)) => Data::I32(v.to_vec()),
-        Arg::Read(Slice::Bf16(_)) | Arg::Write(SliceMut::Bf16(_)) => {
-            return Err("the interpreter has no bf16".to_owned());
-        }
+        Arg::Read(Slice::Bf16(v)) => Data::Bf16(v.iter().map(|bits| Bf16(*bits)).collect()),
+        Arg::Write(SliceMut::Bf16(v)) => Data::Bf16(v.iter().map(|bits| Bf16(*bits)).collect()),
     })
 }
 
@@ -148,6 +147,9 @@ fn store(arg: &mut Arg<'_>, data: &Data) -> Result<(), String> {
         }
         (Arg::Write(SliceMut::I32(to)), Data::I32(from)) if to.len() == from.len() => {
             to.copy_from_slice(from)
+        }
+        (Arg::Write(SliceMut::Bf16(to)), Data::Bf16(from)) if to.len() == from.len() => {
+            to.iter_mut().zip(from).for_each(|(to, from)| *to = from.0);
         }
         _ => return Err("the interpreter's result does not fit its buffer".to_owned()),
     }

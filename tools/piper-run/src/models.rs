@@ -161,6 +161,118 @@ pub const STRATEGIES: [Strategy; 15] = [
     ),
 ];
 
+/// Strategies that shard with ZeRO, stages 2 and 3 with every option, over every kind of pipeline; eight devices at most.
+pub const ZERO_STRATEGIES: [Strategy; 18] = [
+    strategy(
+        "dp4 zero 2",
+        4,
+        r#""dp" = 4"#,
+        "strategy.split \"MB\" into 2\nstrategy.zero over \"dp\" stage = 2 bucket = \"4KiB\"",
+    ),
+    strategy(
+        "dp2 zero 2, reduced at the last",
+        4,
+        r#""dp" = 2"#,
+        "strategy.split \"MB\" into 4\nstrategy.zero over \"dp\" stage = 2 bucket = \"4KiB\" reduce = \"last\"",
+    ),
+    strategy(
+        "dp4 zero 3",
+        4,
+        r#""dp" = 4"#,
+        "strategy.split \"MB\" into 2\nstrategy.zero over \"dp\" stage = 3 bucket = \"4KiB\"",
+    ),
+    strategy(
+        "dp8 zero 3, one microbatch, a group a segment",
+        4,
+        r#""dp" = 8"#,
+        "strategy.zero over \"dp\" stage = 3 group = \"segment\" prefetch = 1",
+    ),
+    strategy(
+        "dp2 zero 3, kept, reduced at the last",
+        4,
+        r#""dp" = 2"#,
+        "strategy.split \"MB\" into 4\nstrategy.zero over \"dp\" stage = 3 group = \"PP\" gather = \"keep\" prefetch = 1 reduce = \"last\"",
+    ),
+    strategy(
+        "1f1b pp2 x dp2 zero 2, reduced each",
+        2,
+        r#""pp" = 2, "dp" = 2"#,
+        "strategy.pipeline over \"pp\" stages = \"PP\" schedule = \"1f1b\" microbatches = 4\nstrategy.zero over \"dp\" stage = 2 bucket = \"4KiB\" reduce = \"each\"",
+    ),
+    strategy(
+        "1f1b pp2 x dp4 zero 3",
+        2,
+        r#""pp" = 2, "dp" = 4"#,
+        "strategy.pipeline over \"pp\" stages = \"PP\" schedule = \"1f1b\" microbatches = 4\nstrategy.zero over \"dp\" stage = 3 bucket = \"4KiB\"",
+    ),
+    strategy(
+        "1f1b pp4 x dp2 zero 3, gathered each, reduced each",
+        4,
+        r#""pp" = 4, "dp" = 2"#,
+        "strategy.pipeline over \"pp\" stages = \"PP\" schedule = \"1f1b\" microbatches = 4\nstrategy.zero over \"dp\" stage = 3 group = \"segment\" gather = \"microbatch\" prefetch = 1 reduce = \"each\"",
+    ),
+    strategy(
+        "gpipe pp2 x dp2 zero 3, gathered each",
+        2,
+        r#""pp" = 2, "dp" = 2"#,
+        "strategy.pipeline over \"pp\" stages = \"PP\" schedule = \"gpipe\" microbatches = 4\nstrategy.zero over \"dp\" stage = 3 gather = \"microbatch\"",
+    ),
+    strategy(
+        "interleaved pp2 x dp2 zero 3, two live",
+        4,
+        r#""pp" = 2, "dp" = 2"#,
+        "strategy.pipeline over \"pp\" stages = \"PP\" schedule = \"interleaved1f1b\" microbatches = 4\nstrategy.zero over \"dp\" stage = 3 group = \"segment\" gather = 2 prefetch = 1",
+    ),
+    strategy(
+        "interleaved zb pp2 x dp2 zero 2, reduced each",
+        4,
+        r#""pp" = 2, "dp" = 2"#,
+        "strategy.pipeline over \"pp\" stages = \"PP\" schedule = \"interleavedzb\" microbatches = 4\nstrategy.zero over \"dp\" stage = 2 bucket = \"8KiB\" reduce = \"each\"",
+    ),
+    strategy(
+        "zbh1 pp2 x dp2 zero 3, gathered each",
+        2,
+        r#""pp" = 2, "dp" = 2"#,
+        "strategy.pipeline over \"pp\" stages = \"PP\" schedule = \"zbh1\" microbatches = 4\nstrategy.zero over \"dp\" stage = 3 bucket = \"8KiB\" gather = \"microbatch\" reduce = \"each\"",
+    ),
+    strategy(
+        "zbv pp2 x dp2 zero 3, one live",
+        4,
+        r#""pp" = 2, "dp" = 2"#,
+        "strategy.pipeline over \"pp\" stages = \"PP\" schedule = \"zbv\" microbatches = 4\nstrategy.zero over \"dp\" stage = 3 group = \"segment\" gather = 1",
+    ),
+    strategy(
+        "dualpipe pp2 x dp2 zero 2, reduced each",
+        2,
+        r#""pp" = 2, "dp" = 2"#,
+        "strategy.dualpipe over \"pp\" stages = \"PP\" microbatches = 4\nstrategy.zero over \"dp\" stage = 2 bucket = \"8KiB\" reduce = \"each\"",
+    ),
+    strategy(
+        "dualpipe pp4 x dp2 zero 3",
+        4,
+        r#""pp" = 4, "dp" = 2"#,
+        "strategy.dualpipe over \"pp\" stages = \"PP\" microbatches = 8\nstrategy.zero over \"dp\" stage = 3 bucket = \"8KiB\"",
+    ),
+    strategy(
+        "dualpipe pp4 x dp2 zero 3, gathered each, reduced each",
+        4,
+        r#""pp" = 4, "dp" = 2"#,
+        "strategy.dualpipe over \"pp\" stages = \"PP\" microbatches = 8\nstrategy.zero over \"dp\" stage = 3 gather = \"microbatch\" reduce = \"each\"",
+    ),
+    strategy(
+        "dualpipev pp2 x dp2 zero 2, reduced each",
+        4,
+        r#""pp" = 2, "dp" = 2"#,
+        "strategy.dualpipe over \"pp\" stages = \"PP\" microbatches = 4 variant = \"v\"\nstrategy.zero over \"dp\" stage = 2 reduce = \"each\"",
+    ),
+    strategy(
+        "dualpipev pp2 x dp4 zero 3, two live",
+        4,
+        r#""pp" = 2, "dp" = 4"#,
+        "strategy.dualpipe over \"pp\" stages = \"PP\" microbatches = 4 variant = \"v\"\nstrategy.zero over \"dp\" stage = 3 group = \"segment\" gather = 2 prefetch = 1 reduce = \"each\"",
+    ),
+];
+
 /// SGD, whose steps are the gradients themselves.
 pub const SGD: &str = "strategy.optimizer sgd <lr = 0.1>";
 /// AdamW with everything it has.

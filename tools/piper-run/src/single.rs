@@ -32,7 +32,8 @@ pub fn make_single(module: &mut Module, plan: &PlanSpec) {
         module.ops(module.body()).filter(|op| module.name_text(*op) == "strategy.group").collect();
     groups.into_iter().for_each(|op| module.erase(op));
     for directive in &plan.directives {
-        if !matches!(directive.kind, Kind::Optimizer(_) | Kind::Update(_)) {
+        if !matches!(directive.kind, Kind::Optimizer(_) | Kind::Update(_) | Kind::Precision { .. })
+        {
             module.erase(directive.op);
         }
     }

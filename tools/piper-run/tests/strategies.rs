@@ -9,7 +9,7 @@ use piper_run::args::Level;
 use piper_run::compare::{Comparison, Tier};
 use piper_run::compile::{Options, compile};
 use piper_run::data::Corpus;
-use piper_run::models::{ADAMW, Gpt, SGD, STRATEGIES, Strategy};
+use piper_run::models::{ADAMW, Gpt, SGD, STRATEGIES, Strategy, ZERO_STRATEGIES};
 use piper_run::run::{EngineOptions, open};
 use piper_run::train::Training;
 use piper_runtime::StopFlag;
@@ -63,9 +63,9 @@ fn compared(
 }
 
 /// All strategies with both optimizers. What is not as the tier asks is listed.
-fn all(model: Gpt, level: Level, tier: Tier) {
+fn all(strategies: &[Strategy], model: Gpt, level: Level, tier: Tier) {
     let mut wrong = Vec::new();
-    for strategy in &STRATEGIES {
+    for strategy in strategies {
         for optimizer in [SGD, ADAMW] {
             let said = match compared(model, strategy, optimizer, level, tier == Tier::Bitwise) {
                 Ok(c) if c.meets(tier) && c.has_gradients => continue,
@@ -80,18 +80,28 @@ fn all(model: Gpt, level: Level, tier: Tier) {
 
 #[test]
 fn graphs_have_the_numbers_of_one_device() {
-    all(SMALL, Level::Dag, Tier::F64);
+    all(&STRATEGIES, SMALL, Level::Dag, Tier::F64);
 }
 
 #[test]
 fn interpreted_device_programs_have_the_bits_of_one_device_with_a_fixed_tree() {
-    all(Gpt { is_f64: false, ..SMALL }, Level::Kernel, Tier::Bitwise);
+    all(&STRATEGIES, Gpt { is_f64: false, ..SMALL }, Level::Kernel, Tier::Bitwise);
 }
 
 #[cfg(feature = "llvm")]
 #[test]
 fn native_device_programs_have_the_bits_of_one_device_with_a_fixed_tree() {
-    all(Gpt { is_f64: false, ..SMALL }, Level::Native, Tier::Bitwise);
+    all(&STRATEGIES, Gpt { is_f64: false, ..SMALL }, Level::Native, Tier::Bitwise);
+}
+
+#[test]
+fn sharded_graphs_have_the_numbers_of_one_device() {
+    all(&ZERO_STRATEGIES, SMALL, Level::Dag, Tier::F64);
+}
+
+#[test]
+fn sharded_device_programs_have_the_bits_of_one_device_with_a_fixed_tree() {
+    all(&ZERO_STRATEGIES, Gpt { is_f64: false, ..SMALL }, Level::Kernel, Tier::Bitwise);
 }
 
 #[test]
@@ -101,5 +111,61 @@ fn an_embedding_used_in_the_first_and_last_stage_trains_as_on_one_device() {
         let strategy = STRATEGIES.iter().find(|s| s.name == name).expect("known");
         let comparison = compared(tied, strategy, ADAMW, Level::Dag, false).expect("runs");
         assert!(comparison.meets(Tier::F64), "{name}\n{}", comparison.report(Tier::F64));
+    }
+}
+
+/// A bound that every step exceeds: a gradient that is counted twice, or not at all, changes every parameter.
+#[test]
+fn the_gradient_norm_counts_tied_and_replicated_parameters_once() {
+    const CLIPPED: &str = "strategy.optimizer sgd <lr = 0.5, clip = 0.01>";
+    let names = [
+        "1f1b pp2 x dp2 zero 1",
+        "1f1b pp2 x dp2 zero 2, reduced each",
+        "1f1b pp2 x dp4 zero 3",
+        "1f1b pp4 x dp2 zero 3, gathered each, reduced each",
+        "dualpipe pp4 x dp2 zero 1",
+        "dualpipe pp2 x dp2 zero 2, reduced each",
+        "dualpipe pp4 x dp2 zero 3, gathered each, reduced each",
+        "zbv pp2 x dp2 zero 3, one live",
+    ];
+    for name in names {
+        let mut all = STRATEGIES.iter().chain(&ZERO_STRATEGIES);
+        let strategy = all.find(|s| s.name == name).expect("known");
+        for is_tied in [false, true] {
+            let model = Gpt { is_tied, layers: 4, ..SMALL };
+            let comparison = compared(model, strategy, CLIPPED, Level::Dag, false).expect("runs");
+            let report = comparison.report(Tier::F64);
+            assert!(comparison.meets(Tier::F64), "{name}, tied: {is_tied}\n{report}");
+        }
+    }
+}
+
+/// bf16 rounds every activation, and the same ones under every strategy: with the fixed tree the bits are those of one device.
+#[test]
+fn mixed_precision_has_the_bits_of_one_device_with_a_fixed_tree() {
+    let mixed = [
+        ("1f1b pp2", r#""pp" = 2, "dp" = 2"#, "", "stage = 0"),
+        ("1f1b pp2 zero 1", r#""pp" = 2, "dp" = 2"#, "", "stage = 1 bucket = \"4KiB\""),
+        ("1f1b pp2 zero 2", r#""pp" = 2, "dp" = 2"#, "", "stage = 2 reduce = \"each\""),
+        (
+            "1f1b pp2 zero 3",
+            r#""pp" = 2, "dp" = 2"#,
+            " master = f32 reduce = f32",
+            "stage = 3 group = \"segment\" gather = \"microbatch\" prefetch = 1 reduce = \"each\"",
+        ),
+    ];
+    for (name, mesh, types, zero) in mixed {
+        let directives = format!(
+            "strategy.precision compute = bf16{types}\nstrategy.pipeline over \"pp\" stages = \"PP\" schedule = \"1f1b\" microbatches = 4\n\
+             strategy.zero over \"dp\" {zero}"
+        );
+        let directives: &'static str = Box::leak(directives.into_boxed_str());
+        let strategy = Strategy { name, stages: 2, mesh, directives };
+        let model = Gpt { is_f64: false, layers: 2, ..SMALL };
+        for level in [Level::Dag, Level::Kernel] {
+            let comparison = compared(model, &strategy, ADAMW, level, true).expect("runs");
+            let report = comparison.report(Tier::Bitwise);
+            assert!(comparison.meets(Tier::Bitwise), "{name}\n{report}");
+        }
     }
 }

@@ -4,7 +4,7 @@ use piper_ir::interfaces::Backward;
 use piper_ir::interfaces::differentiable::emit_value;
 use piper_ir::{Op, Value};
 
-use crate::nn::{Add, Gelu, GeluDx, Mul, Scale, Silu, SiluDx};
+use crate::nn::{Add, Convert, Gelu, GeluDx, Mul, Scale, Silu, SiluDx};
 
 pub(in crate::nn) fn gelu(cx: &mut dyn Backward, op: Op, dy: Value) {
     let x = Gelu(op).x(cx.module());
@@ -37,5 +37,11 @@ pub(in crate::nn) fn mul(cx: &mut dyn Backward, op: Op, dy: Value) {
 pub(in crate::nn) fn scale(cx: &mut dyn Backward, op: Op, dy: Value) {
     let x = Scale(op).x(cx.module());
     let dx = emit_value(cx, Scale::NAME, &[dy], x, op, &["factor"]);
+    cx.give(x, dx);
+}
+
+pub(in crate::nn) fn cast(cx: &mut dyn Backward, op: Op, dy: Value) {
+    let x = Convert(op).x(cx.module());
+    let dx = emit_value(cx, Convert::NAME, &[dy], x, op, &[]);
     cx.give(x, dx);
 }

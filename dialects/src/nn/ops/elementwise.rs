@@ -56,6 +56,20 @@ piper_ir::dialect_ops! {
         interfaces: [Signature::new(&["*"], &["*"]).linear_in(&["x"]), Shardable(factors), CostModel(cost::a_result::<1>), Differentiable::Rule(gradients::elementwise::scale), Fusion::Elementwise],
     }
 
+    /// The same values in another element type, rounded to the nearest, ties to even.
+    ///
+    /// ```mlir
+    /// %y = nn.cast %x : tensor<4x8x16xf32> to tensor<4x8x16xbf16>
+    /// ```
+    Convert = "nn.cast" {
+        operands: { x: one(REAL) },
+        results: { y: one(REAL) },
+        traits: [Pure],
+        format: "$x attr-dict `:` type($x) `to` type($y)",
+        verify: signature::verify_cast,
+        interfaces: [Signature::new(&["*"], &["*"]).linear_in(&["x"]), Shardable(factors), CostModel(cost::a_result::<0>), Differentiable::Rule(gradients::elementwise::cast), Fusion::Alone("cast")],
+    }
+
     /// The sum over all leading dimensions, in ascending order: the gradient of a bias.
     ///
     /// `y[N] = sum over rows of dy[row, N]`
