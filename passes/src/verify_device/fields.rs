@@ -13,6 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::correspondence::origin_of;
 use crate::emit_plan::{Emitted, scalar_source};
+use crate::replicate::buckets::{layout, master_name};
 
 /// A number of a part: a constant, and a stride for each axis by name.
 type Place = (i64, BTreeMap<String, i64>);
@@ -155,7 +156,8 @@ impl<'m> Fields<'m> {
             Kind::StoreOutput { output, .. } => {
                 from(&["dag.output", "dag.gradient"])?;
                 let name = module.attr_by(node, "name").and_then(|n| n.as_str(ctx)).unwrap_or("");
-                if !plan.outputs[output.index()].name.ends_with(name) {
+                let reported = &*plan.outputs[output.index()].name;
+                if !reported.ends_with(name) && !self.is_in_bucket(name, reported) {
                     return Err(format!("reports something else than \"{name}\""));
                 }
             }
@@ -195,6 +197,18 @@ impl<'m> Fields<'m> {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Whether an output is the gradient of a parameter in a bucket.
+    fn is_in_bucket(&self, bucket: &str, output: &str) -> bool {
+        let (module, ctx) = (self.module, self.module.ctx());
+        let wanted = ctx.str_attr(&master_name(bucket));
+        let mut states = module.only_block(self.graph).into_iter().flat_map(|b| module.ops(b));
+        let master = states.find(|op| {
+            module.name_text(*op) == "dag.state" && module.attr_by(*op, "name") == Some(wanted)
+        });
+        let parts = master.and_then(|master| layout(module, master)).unwrap_or_default();
+        parts.iter().any(|(name, _)| output.strip_prefix("grad.") == Some(name.text(ctx)))
     }
 
     /// A collective's communicator has the members that the node's axes give.

@@ -126,7 +126,7 @@ fn the_gradient_norm_counts_tied_and_replicated_parameters_once() {
         "dualpipe pp4 x dp2 zero 1",
         "dualpipe pp2 x dp2 zero 2, reduced each",
         "dualpipe pp4 x dp2 zero 3, gathered each, reduced each",
-        "zbv pp2 x dp2 zero 3, one live",
+        "dualpipev pp2 x dp4 zero 3, two live",
     ];
     for name in names {
         let mut all = STRATEGIES.iter().chain(&ZERO_STRATEGIES);
