@@ -106,13 +106,15 @@ fn one_name_is_one_parameter() {
     );
 }
 
-/// Every `nn` operation but the parameter can be evaluated: an operation added to the dialect is not forgotten here.
+/// Every `nn` operation can be evaluated but the parameter and what is only declared: an operation added to the dialect is not
+/// forgotten here.
 #[test]
 fn every_operation_has_an_evaluator() {
     let ctx = Context::new(piper_dialects::all());
     let evaluators = func::Evaluators::new(&ctx);
     for def in piper_dialects::nn::dialect().ops {
         let known = evaluators.get(ctx.op_name(&def.name)).is_some();
-        assert_eq!(known, def.name != "nn.parameter", "{}", def.name);
+        let has_none = def.name == "nn.parameter" || def.name.starts_with("nn.opaque");
+        assert_eq!(known, !has_none, "{}", def.name);
     }
 }

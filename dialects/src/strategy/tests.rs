@@ -160,7 +160,7 @@ fn mistakes_are_named_where_they_stand() {
         ),
         (
             r#"strategy.pipeline over "pp" stages = "PP" schedule = "1f1b""#,
-            r#"6: expected 'microbatches', found the end of the line [the form is: strategy.pipeline over "<axis>" stages = "<stages>" schedule = "<schedule>" microbatches = <microbatches> [group = <group>] [overlap]]"#,
+            r#"6: expected 'microbatches', found the end of the line [the form is: strategy.pipeline over "<axis>" stages = "<stages>" [count = <count>] schedule = "<schedule>" microbatches = <microbatches> [group = <group>] [overlap]]"#,
         ),
         (
             r#"strategy.dualpipe over "pp" stages = "PP" microbatches = 8 variant = "w""#,
