@@ -346,7 +346,10 @@ fn what_cannot_be_done_is_said() {
     says(refused("", &[("replicate", &[("over", "dpp")])]), "did you mean \"dp\"?");
     says(refused("", &[("replicate", &[("over", "pp")])]), "already placed along \"pp\"");
     says(refused("", &[OVER_DP, OVER_DP]), "already replicated over \"dp\"");
-    says(refused("", &[("replicate", &[("over", "dp"), ("stage", "4")])]), "is 0, 1, 2 or 3, not 4");
+    says(
+        refused("", &[("replicate", &[("over", "dp"), ("stage", "4")])]),
+        "is 0, 1, 2 or 3, not 4",
+    );
     let sgd: (&str, &[(&str, &str)]) = ("update", &[("rule", "sgd"), ("lr", "1.0")]);
     says(refused("", &[sgd, OVER_DP]), "put the optimizer last");
     says(refused("", &[sgd, sgd]), "has an optimizer already");

@@ -214,7 +214,10 @@ mod tests {
         let mut bytes = plan().to_bytes();
         bytes[8] = 9;
         let error = Plan::from_bytes(&bytes).unwrap_err().to_string();
-        assert!(error.contains("version 9") && error.contains(&format!("reads version {VERSION}")), "{error}");
+        assert!(
+            error.contains("version 9") && error.contains(&format!("reads version {VERSION}")),
+            "{error}"
+        );
         assert!(matches!(Plan::from_bytes(b"#!/bin/sh"), Err(ReadError::NotAPlan)));
     }
 
