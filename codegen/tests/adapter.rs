@@ -62,6 +62,7 @@ fn doubles(data: &piper_interp::Data) -> Vec<f64> {
         piper_interp::Data::F32(v) => v.iter().map(|&x| f64::from(x)).collect(),
         piper_interp::Data::F64(v) => v.clone(),
         piper_interp::Data::I32(v) => v.iter().map(|&x| f64::from(x)).collect(),
+        piper_interp::Data::Bf16(_) => unreachable!("no kernel that is compiled has bf16"),
     }
 }
 

@@ -5,7 +5,7 @@
 //! operation keeps its body and changes its kind.
 //!
 //! Forward operations that `recompute` has put into a backward stand in `BI` if it needs them, else in `BW`; what both need is
-//! a residual like any other, or, if the body says so ([`WEIGHTS`]), computed in `BW` once more.
+//! a residual like any other, or, if the body says so (`WEIGHTS`), computed in `BW` once more.
 
 use piper_dialects::dag::Compute;
 use piper_dialects::func;

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! **Input**: a graph with orders, whose parameters are divided (`shard`), so that its exchanges are there: the collectives
-//! between compute nodes. **Output**: slots of several members become slots of one, by [`turns`]; exchanges whose launch Megatron-LM
+//! between compute nodes. **Output**: slots of several members become slots of one, by `turns`; exchanges whose launch Megatron-LM
 //! holds back get `after`, the node behind which `lower-to-device` issues them. That they are started one by one, when
 //! what they send is there, follows from the order alone; `after` changes no stream's order and so no time, only the place in the
 //! list of issue, and makes the list the published one: within a layer combine backward, attention forward, MLP

@@ -10,8 +10,8 @@
 //! %whole = dag.all_reduce %y over ["tp"] -> !dag.dist<tensor<8x4xf32>, @cluster>
 //! ```
 //!
-//! **Which values are divided** follows from the parameters by the operations' factor rules ([`infer`]); bodies get local
-//! shapes. **Where they stop being** is the boundary of the selected nodes ([`vary`]): a partial sum that leaves is
+//! **Which values are divided** follows from the parameters by the operations' factor rules (`infer`); bodies get local
+//! shapes. **Where they stop being** is the boundary of the selected nodes (`vary`): a partial sum that leaves is
 //! all-reduced, a shard of dimension 0 gathered. **With the batch** divided over the same axis (a `replicate` or `zero` over it
 //! stands after the `shard`), what enters and leaves the selected nodes is exchanged: an all-to-all moves the shard from the
 //! batch dimension to that of the parameters and back. This is expert parallelism: the segment of the experts has tokens

@@ -28,7 +28,7 @@ pub struct Args {
     /// How to print the outcome
     #[arg(long, value_enum, default_value = "table")]
     pub format: Format,
-    /// Write the timeline for https://ui.perfetto.dev
+    /// Write the timeline for Perfetto (ui.perfetto.dev)
     #[arg(long, value_name = "FILE.json")]
     pub trace: Option<PathBuf>,
     /// Write the timeline as a page that a browser draws
