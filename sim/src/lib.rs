@@ -11,12 +11,14 @@
 //! What is *not* modelled is said in `docs/simulation.md`.
 //!
 //! ```
-//! use piper_plan::Plan;
+//! use piper_plan::{Plan, Program, ProgramId};
 //! use piper_sim::{Machine, simulate};
 //!
 //! let machine = Machine::parse("[device]\nflops = 1e12\nmemory_bandwidth = 1e11\n")?;
-//! let outcome = simulate(&Plan { device_program: vec![], ..Plan::default() }, &machine)?;
+//! let (programs, device_program) = (vec![Program::default()], vec![ProgramId(0)]);
+//! let outcome = simulate(&Plan { programs, device_program, ..Plan::default() }, &machine)?;
 //! assert_eq!(outcome.makespan, 0.0, "nothing to do");
+//! assert!(simulate(&Plan::default(), &machine).is_err(), "a device without a program");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 #![forbid(unsafe_code)]
@@ -117,8 +119,8 @@ impl From<SimError> for Failure {
 /// Plays one step of a plan on a machine. The plan should be one that `piper_plan::verify` accepts.
 ///
 /// # Errors
-/// A machine without an axis that the plan communicates over; a kernel without a cost, or one that is no number; a plan that
-/// would hang.
+/// A machine without an axis that the plan communicates over; a kernel without a cost, or one that is no number; a device without
+/// a program; a plan that would hang.
 pub fn simulate(plan: &Plan, machine: &Machine) -> Result<Outcome, Failure> {
     play(plan, machine, true)
 }
@@ -132,6 +134,13 @@ pub fn simulate_every_device(plan: &Plan, machine: &Machine) -> Result<Outcome, 
 }
 
 fn play(plan: &Plan, machine: &Machine, may_collapse: bool) -> Result<Outcome, Failure> {
+    let has_program = |id: &piper_plan::ProgramId| id.index() < plan.programs.len();
+    if plan.device_program.len() != plan.devices() || !plan.device_program.iter().all(has_program) {
+        let message = "the plan does not say for each of its devices which program it runs";
+        return Err(SimError::new(message)
+            .hint("verify the plan first: piper-sim without --no-verify")
+            .into());
+    }
     let topology = Topology::of(machine, plan)?;
     let kernels = cost::kernels(plan, machine)?;
     let network = network::Network::of(plan, &topology, may_collapse);
