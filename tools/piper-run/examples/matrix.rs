@@ -9,7 +9,8 @@ use std::process::ExitCode;
 
 use piper_codegen::Isolation;
 use piper_run::args::Level;
-use piper_run::catalogue::{Outcome, entries};
+use piper_run::beside::Outcome;
+use piper_run::catalogue::entries;
 use piper_run::data::Corpus;
 use piper_run::lower::best_level;
 use piper_run::models::{Gpt, SGD};

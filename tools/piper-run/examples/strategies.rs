@@ -4,19 +4,15 @@
 //! `cargo run --release -p piper-run --features piper-run/llvm --example strategies`
 
 use std::process::ExitCode;
-use std::time::Duration;
 
 use piper_codegen::Isolation;
 use piper_run::Failure;
 use piper_run::args::Level;
-use piper_run::compare::{Comparison, Tier};
-use piper_run::compile::{Options, compile};
+use piper_run::beside::{Beside, Outcome};
+use piper_run::compare::Tier;
 use piper_run::data::Corpus;
 use piper_run::lower::best_level;
 use piper_run::models::{ADAMW, Gpt, SGD, STRATEGIES, Strategy};
-use piper_run::run::{EngineOptions, open};
-use piper_run::train::{Trained, Training};
-use piper_runtime::StopFlag;
 
 const STEPS: u64 = 20;
 const TEXT: &str = include_str!("../src/models.rs");
@@ -28,31 +24,14 @@ fn train(
     optimizer: &str,
     level: Level,
     fixed_tree: bool,
-) -> Result<Trained, Failure> {
+) -> Result<Outcome, Failure> {
     // A stage has at least one block.
     let model = Gpt { layers: model.layers.max(strategy.stages), ..*model };
     let text = model.text(strategy, optimizer);
-    let options = Options { fixed_tree, ..Options::default() };
-    let mut ours = compile(strategy.name, &text, options)?;
-    let mut single = compile("one device", &text, Options { single: true, ..options })?;
     let corpus = Corpus::of("models.rs", TEXT.as_bytes().to_vec(), 0)?;
-    let options = EngineOptions {
-        level,
-        gradients: true,
-        isolation: Isolation::Child,
-        trace: false,
-        timeout: Duration::from_secs(120),
-        stop: StopFlag::new(),
-    };
-    let training = Training {
-        corpus: &corpus,
-        steps: STEPS,
-        learning_rate: ours.learning_rate.clone(),
-        stop: StopFlag::new(),
-    };
-    let mut engine = open(&mut ours, &options)?;
-    let mut reference = open(&mut single, &options)?;
-    training.run(&mut *engine, Some(&mut *reference), |_| ())
+    let isolation = Isolation::Child;
+    Beside { corpus: &corpus, steps: STEPS, level, isolation, fixed_tree }
+        .train(strategy.name, &text)
 }
 
 fn main() -> ExitCode {
@@ -95,9 +74,8 @@ fn line(
     let free = train(model, strategy, optimizer, level, false)?;
     let tree = train(model, strategy, optimizer, level, true)?;
     let again = train(model, strategy, optimizer, level, true)?;
-    let compared = |t: &Trained| t.comparison.clone().unwrap_or_default();
-    let (f32, tree_comparison): (Comparison, Comparison) = (compared(&free), compared(&tree));
-    let bits = |t: &Trained| t.losses.iter().map(|l| l.to_bits()).collect::<Vec<_>>();
+    let (f32, tree_comparison) = (&free.comparison, &tree.comparison);
+    let bits = |t: &Outcome| t.losses.iter().map(|l| l.to_bits()).collect::<Vec<_>>();
     let (is_bitwise, is_same) = (tree_comparison.meets(Tier::Bitwise), bits(&tree) == bits(&again));
     let text = format!(
         "{:>9.4} {:>10.1e} {:>10.1e} {:>10.1e}  {:<10} {}{}",

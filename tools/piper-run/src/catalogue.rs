@@ -3,19 +3,14 @@
 //!
 //! `cargo run -p piper-run --features piper-run/llvm --example matrix` runs all of them and writes the page; the tests run a part.
 
-use std::time::Duration;
-
 use piper_codegen::Isolation;
-use piper_runtime::StopFlag;
 
 use crate::Failure;
 use crate::args::Level;
-use crate::compare::{Comparison, Tier};
-use crate::compile::{Options, compile};
+use crate::beside::{Beside, Outcome};
+use crate::compare::Tier;
 use crate::data::Corpus;
 use crate::models::{Gpt, Layout, Tags};
-use crate::run::{EngineOptions, open};
-use crate::train::Training;
 
 /// Blocks of the model, however it is cut.
 const BLOCKS: usize = 8;
@@ -43,17 +38,6 @@ pub struct Entry {
     pub devices: usize,
     /// Directives, the optimizer apart.
     pub directives: String,
-}
-
-/// How an entry compares with one device.
-#[derive(Clone, Debug)]
-pub struct Outcome {
-    /// Differences over all steps.
-    pub comparison: Comparison,
-    /// Planned bytes of the device that needs most; 0 where nothing is planned.
-    pub peak_bytes: u64,
-    /// The same of the one device.
-    pub reference_bytes: u64,
 }
 
 impl Entry {
@@ -88,34 +72,7 @@ impl Entry {
         corpus: &Corpus,
     ) -> Result<Outcome, Failure> {
         let text = self.text(model, optimizer);
-        let options = Options { fixed_tree: true, ..Options::default() };
-        let mut ours = compile(&self.name, &text, options)?;
-        let mut single = compile("one device", &text, Options { single: true, ..options })?;
-        let engine = EngineOptions {
-            level,
-            gradients: true,
-            isolation,
-            trace: false,
-            timeout: Duration::from_secs(120),
-            stop: StopFlag::new(),
-        };
-        let training = Training {
-            corpus,
-            steps,
-            learning_rate: ours.learning_rate.clone(),
-            stop: StopFlag::new(),
-        };
-        let mut run = open(&mut ours, &engine)?;
-        let mut reference = open(&mut single, &engine)?;
-        let trained = training.run(&mut *run, Some(&mut *reference), |_| ())?;
-        let peak = |memory: Vec<(String, piper_runtime::MemoryUse)>| {
-            memory.iter().map(|(_, used)| used.planned + used.workspace).max().unwrap_or(0)
-        };
-        Ok(Outcome {
-            comparison: trained.comparison.unwrap_or_default(),
-            peak_bytes: peak(run.memory()),
-            reference_bytes: peak(reference.memory()),
-        })
+        Beside { corpus, steps, level, isolation, fixed_tree: true }.train(&self.name, &text)
     }
 }
 

@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 pub mod args;
+pub mod beside;
 pub mod catalogue;
 pub mod cli;
 pub mod compare;

@@ -2,12 +2,9 @@
 
 use piper_codegen::Isolation;
 use piper_run::args::Level;
+use piper_run::beside::Beside;
 use piper_run::compare::Tier;
-use piper_run::compile::{Options, compile};
 use piper_run::data::Corpus;
-use piper_run::run::{EngineOptions, open};
-use piper_run::train::Training;
-use piper_runtime::StopFlag;
 
 const TEXT: &[u8] = b"Nothing composes silently wrong: a lost gradient is an error with a place, not a loss a little off.";
 
@@ -66,32 +63,11 @@ strategy.plan @train for @loss on @cluster {{
 
 /// Trains a plan and one device side by side.
 fn check(name: &str, text: &str, level: Level, tier: Tier) {
-    let compiled = |single| {
-        let options = Options { single, ..Options::default() };
-        compile(name, text, options).unwrap_or_else(|e| panic!("{name}: {e}"))
-    };
-    let (mut ours, mut single) = (compiled(false), compiled(true));
     let corpus = Corpus::of("text", TEXT.to_vec(), 7).expect("long enough");
-    let options = EngineOptions {
-        level,
-        gradients: true,
-        isolation: Isolation::InProcess,
-        trace: false,
-        timeout: std::time::Duration::from_secs(60),
-        stop: StopFlag::new(),
-    };
-    let training = Training {
-        corpus: &corpus,
-        steps: 3,
-        learning_rate: ours.learning_rate.clone(),
-        stop: StopFlag::new(),
-    };
-    let mut engine = open(&mut ours, &options).unwrap_or_else(|e| panic!("{name}: {e}"));
-    let mut reference = open(&mut single, &options).unwrap_or_else(|e| panic!("{name}: {e}"));
-    let trained = training
-        .run(&mut *engine, Some(&mut *reference), |_| ())
-        .unwrap_or_else(|e| panic!("{name}: {e}"));
-    let comparison = trained.comparison.expect("there was a reference");
+    let isolation = Isolation::InProcess;
+    let beside = Beside { corpus: &corpus, steps: 3, level, isolation, fixed_tree: false };
+    let outcome = beside.train(name, text).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let comparison = outcome.comparison;
     assert!(
         comparison.meets(tier) && comparison.has_gradients,
         "{name}\n{}",

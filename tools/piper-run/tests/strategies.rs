@@ -6,13 +6,10 @@
 use piper_codegen::Isolation;
 use piper_run::Failure;
 use piper_run::args::Level;
+use piper_run::beside::Beside;
 use piper_run::compare::{Comparison, Tier};
-use piper_run::compile::{Options, compile};
 use piper_run::data::Corpus;
 use piper_run::models::{ADAMW, Gpt, SGD, STRATEGIES, Strategy, ZERO_STRATEGIES};
-use piper_run::run::{EngineOptions, open};
-use piper_run::train::Training;
-use piper_runtime::StopFlag;
 
 const SMALL: Gpt = Gpt {
     layers: 8,
@@ -36,30 +33,10 @@ fn compared(
     level: Level,
     fixed_tree: bool,
 ) -> Result<Comparison, Failure> {
-    let text = model.text(strategy, optimizer);
-    let options = Options { fixed_tree, ..Options::default() };
-    let mut ours = compile(strategy.name, &text, options)?;
-    let mut single = compile("one", &text, Options { single: true, ..options })?;
     let corpus = Corpus::of("text", TEXT.to_vec(), 7)?;
-    corpus.check(&ours.feeds)?;
-    let options = EngineOptions {
-        level,
-        gradients: true,
-        isolation: Isolation::InProcess,
-        trace: false,
-        timeout: std::time::Duration::from_secs(60),
-        stop: StopFlag::new(),
-    };
-    let training = Training {
-        corpus: &corpus,
-        steps: 3,
-        learning_rate: ours.learning_rate.clone(),
-        stop: StopFlag::new(),
-    };
-    let mut engine = open(&mut ours, &options)?;
-    let mut reference = open(&mut single, &options)?;
-    let trained = training.run(&mut *engine, Some(&mut *reference), |_| ())?;
-    Ok(trained.comparison.expect("there was a reference"))
+    let isolation = Isolation::InProcess;
+    let beside = Beside { corpus: &corpus, steps: 3, level, isolation, fixed_tree };
+    Ok(beside.train(strategy.name, &model.text(strategy, optimizer))?.comparison)
 }
 
 /// All strategies with both optimizers. What is not as the tier asks is listed.
