@@ -15,6 +15,15 @@ use crate::{Attr, AttrData, Dialect, Loc, LocData, Name, OpDef, OpName, ParamDef
 pub(crate) struct OpNameData {
     pub(crate) text: Box<str>,
     pub(crate) def: Option<Arc<OpDef>>,
+    /// The names of the declared attributes, by slot: found by number, which text is not.
+    pub(crate) slots: Box<[Name]>,
+}
+
+impl OpNameData {
+    /// The slot of a declared attribute.
+    pub(crate) fn slot(&self, name: Name) -> Option<usize> {
+        self.slots.iter().position(|slot| *slot == name)
+    }
 }
 
 /// Interned data and registered dialects. Shared by reference counting; see the module documentation.
@@ -124,7 +133,8 @@ impl Context {
             let name = OpName(self.registered.len() as u32);
             let text: Box<str> = (&*def.name).into();
             self.registered_by_text.insert(text.clone(), name);
-            self.registered.push(OpNameData { text, def: Some(Arc::clone(def)) });
+            let slots = def.attrs.iter().map(|attr| self.name(&attr.name)).collect();
+            self.registered.push(OpNameData { text, def: Some(Arc::clone(def)), slots });
         }
         for def in &dialect.types {
             self.type_defs.insert(self.name(def.name), def.clone());
@@ -172,7 +182,11 @@ impl Context {
         let name = self.name(text);
         let mut table = self.unregistered_by_name.write().expect("op names");
         *table.entry(name).or_insert_with(|| {
-            let at = self.unregistered.push(OpNameData { text: text.into(), def: None });
+            let at = self.unregistered.push(OpNameData {
+                text: text.into(),
+                def: None,
+                slots: Box::default(),
+            });
             OpName((self.registered.len() + at) as u32)
         })
     }

@@ -34,7 +34,7 @@ impl Module {
 
     /// The attribute of this name, declared or discardable.
     pub fn attr(&self, op: Op, name: Name) -> Option<Attr> {
-        if let Some(slot) = self.def(op).and_then(|def| def.attr_slot(name.text(&self.ctx))) {
+        if let Some(slot) = self.ctx.op_name_data(self.name(op)).slot(name) {
             return self.slot(op, slot);
         }
         let found = self.discardable(op).find(|(n, _)| *n == name).map(|(_, attr)| attr);
@@ -74,7 +74,7 @@ impl Module {
 
     /// Sets or adds the attribute of this name; a declared one goes into its slot.
     pub fn set_attr(&mut self, op: Op, name: Name, attr: Attr) {
-        if let Some(slot) = self.def(op).and_then(|def| def.attr_slot(name.text(&self.ctx))) {
+        if let Some(slot) = self.ctx.op_name_data(self.name(op)).slot(name) {
             return self.set_slot(op, slot, Some(attr));
         }
         let slots = self.num_slots(op);
@@ -106,7 +106,7 @@ impl Module {
     /// Removes the attribute of this name and returns it.
     pub fn remove_attr(&mut self, op: Op, name: Name) -> Option<Attr> {
         let old = self.attr(op, name)?;
-        if let Some(slot) = self.def(op).and_then(|def| def.attr_slot(name.text(&self.ctx))) {
+        if let Some(slot) = self.ctx.op_name_data(self.name(op)).slot(name) {
             self.set_slot(op, slot, None);
             return Some(old);
         }

@@ -90,11 +90,12 @@ impl Module {
     /// As [`create`](Self::create), leaving the state to be used again.
     pub(crate) fn create_from(&mut self, state: &OpState) -> Op {
         let op = Op::from_index(self.ops.len());
-        let slots = state.name.def(&self.ctx).map_or(0, |def| def.attrs.len());
+        let known = self.ctx.op_name_data(state.name);
+        let slots = known.slots.len();
         let attrs_start = self.attr_words.len();
         self.attr_words.resize(attrs_start + slots, Attr::NONE.0);
         for &(name, attr) in &state.attrs {
-            match state.name.def(&self.ctx).and_then(|def| def.attr_slot(name.text(&self.ctx))) {
+            match known.slot(name) {
                 Some(slot) => self.attr_words[attrs_start + slot] = attr.0,
                 None => self.attr_words.extend([name.0, attr.0]),
             }
