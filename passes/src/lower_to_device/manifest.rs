@@ -6,9 +6,11 @@
 
 use piper_dialects::dag::Parameter;
 use piper_ir::{Attr, Module, Name, Op, OpState, Reporter, Type, Value};
+use rustc_hash::FxHashMap;
 
 use super::programs::Lowering;
 use super::schedule::Node;
+use super::topology::Topology;
 
 /// A logical tensor in a buffer or bucket.
 struct Piece {
@@ -22,14 +24,37 @@ struct Piece {
 /// What a `dag.state` or `dag.gradient` holds, and what its buffers are parts of.
 struct Layout {
     pieces: Vec<Piece>,
-    /// Axes over which the bucket is divided.
-    shard: Vec<Name>,
-    /// The runs of a shard of an inner dimension.
-    runs: Option<Runs>,
+    division: Division,
+}
+
+/// How the buffers divide what they hold.
+enum Division {
+    /// Into parts of dimension 0, one after the other, over these axes; none: not at all.
+    Parts(Vec<Name>),
+    /// Along an inner dimension.
+    Runs(Runs),
+}
+
+/// What a home says of the division.
+enum Share<'a> {
+    Whole,
+    /// One of the parts that the members of a communicator have.
+    Part(Attr),
+    Runs(&'a Runs),
+}
+
+impl Layout {
+    /// The share of each of its buffers.
+    fn share(&self, l: &mut Lowering<'_>) -> Share<'_> {
+        match &self.division {
+            Division::Parts(axes) if axes.is_empty() => Share::Whole,
+            Division::Parts(axes) => Share::Part(l.comm(axes)),
+            Division::Runs(runs) => Share::Runs(runs),
+        }
+    }
 }
 
 /// Runs of elements of a tensor, evenly spaced.
-#[derive(Clone)]
 struct Runs {
     len: i64,
     step: i64,
@@ -68,11 +93,11 @@ pub(super) fn states(l: &mut Lowering<'_>, reporter: &mut Reporter<'_>) {
             continue;
         }
         let classes = l.topology.kept(l.module, value).classes.clone();
-        let shard = (!layout.shard.is_empty()).then(|| l.comm(&layout.shard));
+        let share = layout.share(l);
         for &class in classes.iter() {
             let buffer = l.new_buffer(value, class, Some(&name));
             for piece in &layout.pieces {
-                home(l, class, buffer, piece, shard, layout.runs.as_ref(), false, op);
+                home(l, class, buffer, piece, &share, false, op);
             }
         }
     }
@@ -87,19 +112,20 @@ fn layout(l: &Lowering<'_>, value: Value, name: &str, op: Op) -> Result<Layout, 
     let dist = &l.topology.kept(l.module, value).dist;
     if dist.dims.iter().skip(1).any(|axes| !axes.is_empty()) {
         let pieces = vec![Piece { tensor: name.to_owned(), ty: dist.tensor, bucket: 0 }];
-        return Ok(Layout { pieces, shard: Vec::new(), runs: Some(inner_runs(l, value)?) });
+        return Ok(Layout { pieces, division: Division::Runs(inner_runs(l, value)?) });
     }
-    let shard = dist.dims.first().cloned().unwrap_or_default();
+    let division = Division::Parts(dist.dims.first().cloned().unwrap_or_default());
     let whole = |tensor: &str| Piece { tensor: tensor.to_owned(), ty: dist.tensor, bucket: 0 };
     let Some((bucket, suffix)) = bucket_of(l, value, op) else {
-        return Ok(Layout { pieces: vec![whole(name)], shard, runs: None });
+        return Ok(Layout { pieces: vec![whole(name)], division });
     };
     let entries =
         l.module.attr_by(bucket, "init").and_then(|init| init.as_dict(&l.ctx)).unwrap_or(&[]);
     let mut pieces = Vec::new();
     for (parameter, offset) in entries {
+        let ty = l.parameters.get(parameter).copied();
         let parameter = parameter.text(&l.ctx);
-        let Some(ty) = parameter_type(l, parameter) else {
+        let Some(ty) = ty else {
             return Err(format!("it is a copy of \"{parameter}\", but there is no such parameter"));
         };
         let tensor = match &suffix {
@@ -109,7 +135,7 @@ fn layout(l: &Lowering<'_>, value: Value, name: &str, op: Op) -> Result<Layout, 
         pieces.push(Piece { tensor, ty, bucket: offset.as_int(&l.ctx).unwrap_or(0) });
     }
     pieces.sort_by_key(|piece| piece.bucket);
-    Ok(Layout { pieces, shard, runs: None })
+    Ok(Layout { pieces, division })
 }
 
 /// The runs of a value that is divided along one dimension, not its first.
@@ -155,12 +181,16 @@ fn bucket_of(l: &Lowering<'_>, value: Value, op: Op) -> Option<(Op, Option<Strin
     Some((master, Some(name.rsplit('.').next().unwrap_or("state").to_owned())))
 }
 
-fn parameter_type(l: &Lowering<'_>, name: &str) -> Option<Type> {
-    let body = l.module.only_block(l.graph)?;
-    let found = l.module.ops(body).find(|op| {
-        l.module.name_text(*op) == "dag.parameter" && text(l.module, *op, "name") == name
-    })?;
-    Some(l.topology.kept(l.module, l.module.result(found, 0)).dist.tensor)
+/// The tensors of a graph's parameters, by name.
+pub(super) fn parameters(module: &Module, graph: Op, topology: &Topology) -> FxHashMap<Name, Type> {
+    let ctx = module.ctx();
+    let parameters = module.only_block(graph).into_iter().flat_map(|body| module.ops(body));
+    let tensor = |op| {
+        let parameter = Parameter::cast(module, op)?;
+        let name = ctx.name(parameter.name(module).as_str(ctx)?);
+        Some((name, topology.kept(module, parameter.value(module)).dist.tensor))
+    };
+    parameters.filter_map(tensor).collect()
 }
 
 fn declare_state(l: &mut Lowering<'_>, piece: &Piece, init: Attr, op: Op) {
@@ -174,34 +204,33 @@ fn declare_state(l: &mut Lowering<'_>, piece: &Piece, init: Attr, op: Op) {
     l.declare_shared(state);
 }
 
-#[allow(clippy::too_many_arguments, reason = "a home is all of this")]
 fn home(
     l: &mut Lowering<'_>,
     class: u32,
     buffer: Value,
     piece: &Piece,
-    shard: Option<Attr>,
-    runs: Option<&Runs>,
+    share: &Share<'_>,
     output: bool,
     op: Op,
 ) {
-    let len = match runs {
-        Some(runs) => runs.len,
-        None => piece.ty.num_elements(&l.ctx).unwrap_or(0) as i64,
+    let len = match share {
+        Share::Runs(runs) => runs.len,
+        _ => piece.ty.num_elements(&l.ctx).unwrap_or(0) as i64,
     };
     let mut state = OpState::new(l.ctx.op_name("device.home"), l.module.op_loc(op))
         .operands([buffer])
         .attr(&l.ctx, "tensor", l.ctx.str_attr(&piece.tensor))
         .attr(&l.ctx, "bucket", l.ctx.int_attr(piece.bucket))
-        .attr(&l.ctx, "len", l.ctx.int_attr(len))
-        .attr_if(&l.ctx, "shard", shard);
-    if let Some(runs) = runs {
-        state = state
+        .attr(&l.ctx, "len", l.ctx.int_attr(len));
+    state = match share {
+        Share::Whole => state,
+        Share::Part(comm) => state.attr(&l.ctx, "shard", *comm),
+        Share::Runs(runs) => state
             .attr(&l.ctx, "start", l.ctx.int_attr(0))
             .attr(&l.ctx, "strides", l.coords_attr(&runs.strides))
             .attr(&l.ctx, "step", l.ctx.int_attr(runs.step))
-            .attr(&l.ctx, "count", l.ctx.int_attr(runs.count));
-    }
+            .attr(&l.ctx, "count", l.ctx.int_attr(runs.count)),
+    };
     if output {
         state = state.attr(&l.ctx, "output", l.ctx.unit());
     }
@@ -242,16 +271,16 @@ pub(super) fn probe(l: &mut Lowering<'_>, node: &Node, class: u32, reporter: &mu
         }
     };
     let buffer = l.read(value, class, node);
-    let shard = (!layout.shard.is_empty()).then(|| l.comm(&layout.shard));
-    for piece in layout.pieces {
-        let piece = Piece { tensor: format!("grad.{}", piece.tensor), ..piece };
+    let share = layout.share(l);
+    for piece in &layout.pieces {
+        let piece = Piece { tensor: format!("grad.{}", piece.tensor), ..*piece };
         if l.declared.insert(("output", piece.tensor.clone())) {
             let state = OpState::new(l.ctx.op_name("device.output"), l.module.op_loc(node.op))
                 .attr(&l.ctx, "name", l.ctx.str_attr(&piece.tensor))
                 .attr(&l.ctx, "tensor", l.ctx.type_attr(piece.ty));
             l.declare_shared(state);
         }
-        home(l, class, buffer, &piece, shard, layout.runs.as_ref(), true, node.op);
+        home(l, class, buffer, &piece, &share, true, node.op);
         let attrs = [("output", l.ctx.str_attr(&piece.tensor)), ("part", l.ctx.int_attr(0))];
         let label = l.ctx.str_attr(&piece.tensor);
         l.instruction(class, node, "device.store_output", &[buffer], &attrs, label);
