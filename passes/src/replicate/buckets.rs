@@ -32,6 +32,11 @@ pub fn master_name(bucket: &str) -> String {
     format!("{bucket}.master")
 }
 
+/// The bucket whose optimizer updates a state of this name.
+pub fn bucket_of(master: &str) -> Option<&str> {
+    master.strip_suffix(".master")
+}
+
 /// The parameters in a flat copy with the offsets of their first elements, ascending: what the `init` of a `dag.state` says.
 /// `None` if it is not that of a flat copy.
 pub fn layout(module: &Module, state: Op) -> Option<Vec<(Name, i64)>> {

@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 
 use piper_dialects::dag::{AxisSizes, Dist, MICROBATCH, collective_axes};
 use piper_dialects::device::{BuiltinKernel, Kernel};
-use piper_ir::{Attr, Module, Name, Op, Reporter, Value};
-use piper_plan::{Affine, Comm, Kind, Plan};
+use piper_ir::{Attr, Module, Name, Op, Reporter, Type, Value};
+use piper_plan::{Affine, AxisId, Comm, CommId, Coords, Kind, Plan};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::correspondence::origin_of;
 use crate::emit_plan::{Emitted, scalar_source};
-use crate::replicate::buckets::{layout, master_name};
+use crate::replicate::buckets::{bucket_of, layout};
 
 /// A number of a part: a constant, and a stride for each axis by name.
 type Place = (i64, BTreeMap<String, i64>);
@@ -27,8 +27,28 @@ pub(super) struct Fields<'m> {
     batch: Vec<Name>,
     /// The functions that nodes call.
     bodies: FxHashSet<Attr>,
-    /// The members of a collective over axes.
-    members: FxHashMap<Attr, Option<Vec<BTreeMap<String, i64>>>>,
+    /// The parameters in each flat bucket, by its name.
+    buckets: FxHashMap<&'m str, Vec<&'m str>>,
+    /// Whether a communicator has the members that a collective's axes give.
+    agreed: FxHashMap<(CommId, Attr), bool>,
+    /// The shape of a value on one device, by its type.
+    locals: FxHashMap<Type, Option<Vec<i64>>>,
+}
+
+/// The name of the bucket that a state is the master copy of, and the parameters in it.
+fn bucket(module: &Module, state: Op) -> Option<(&str, Vec<&str>)> {
+    let ctx = module.ctx();
+    let bucket = bucket_of(module.attr_by(state, "name")?.as_str(ctx)?)?;
+    let parts = layout(module, state)?.into_iter().map(|(parameter, _)| parameter.text(ctx));
+    Some((bucket, parts.collect()))
+}
+
+/// The members of a communicator as coordinates by axis.
+fn members_of(plan: &Plan, comm: &Comm) -> Vec<BTreeMap<String, i64>> {
+    let name = |axis: AxisId| plan.mesh[axis.index()].name.clone();
+    let coords =
+        |member: &Coords| member.iter().map(|(axis, at)| (name(*axis), i64::from(*at))).collect();
+    comm.members.iter().map(coords).collect()
 }
 
 impl<'m> Fields<'m> {
@@ -49,7 +69,9 @@ impl<'m> Fields<'m> {
             sizes: AxisSizes::of_graph(module, graph),
             batch: inputs.fold(Vec::new(), longest),
             bodies: named("dag.compute").filter_map(|op| module.attr_by(op, "callee")).collect(),
-            members: FxHashMap::default(),
+            buckets: named("dag.state").filter_map(|op| bucket(module, op)).collect(),
+            agreed: FxHashMap::default(),
+            locals: FxHashMap::default(),
         }
     }
 
@@ -155,33 +177,30 @@ impl<'m> Fields<'m> {
             }
             Kind::StoreOutput { output, .. } => {
                 from(&["dag.output", "dag.gradient"])?;
-                let name = module.attr_by(node, "name").and_then(|n| n.as_str(ctx)).unwrap_or("");
-                let reported = &*plan.outputs[output.index()].name;
-                if !reported.ends_with(name) && !self.is_in_bucket(name, reported) {
-                    return Err(format!("reports something else than \"{name}\""));
+                if !self.reports(node, &plan.outputs[output.index()].name) {
+                    let name = module.attr_by(node, "name").and_then(|n| n.as_str(ctx));
+                    return Err(format!("reports something else than \"{}\"", name.unwrap_or("")));
                 }
             }
             Kind::Send(_) | Kind::Recv(_) => from(&["dag.transfer"])?,
             Kind::AllReduce { comm, .. } => {
                 from(&["dag.all_reduce"])?;
-                self.over(plan, &plan.comms[comm.index()], node)?;
+                self.over(plan, *comm, node)?;
             }
             Kind::ReduceScatter { comm, .. } => {
                 from(&["dag.reduce_scatter"])?;
-                self.over(plan, &plan.comms[comm.index()], node)?;
+                self.over(plan, *comm, node)?;
             }
             Kind::AllGather { comm, .. } => {
                 from(&["dag.all_gather"])?;
-                self.over(plan, &plan.comms[comm.index()], node)?;
+                self.over(plan, *comm, node)?;
             }
             Kind::AllToAll { comm, src_runs, dst_runs, .. } => {
                 from(&["dag.all_to_all"])?;
-                self.over(plan, &plan.comms[comm.index()], node)?;
+                self.over(plan, *comm, node)?;
                 let dim = |name| module.attr_by(node, name).and_then(|a| a.as_int(ctx));
-                let runs = |value: Value, dim: Option<i64>| {
-                    let local = Dist::of(ctx, module.ty(value))?.local(ctx, &self.sizes)?;
-                    let (shape, _) = local.as_tensor(ctx)?;
-                    let before = shape.get(..usize::try_from(dim?).ok()?)?;
+                let mut runs = |value: Value, dim: Option<i64>| {
+                    let before = self.local(value)?.get(..usize::try_from(dim?).ok()?)?;
                     u64::try_from(before.iter().product::<i64>()).ok()
                 };
                 if runs(module.operand(node, 0), dim("to")) != Some(*src_runs)
@@ -199,37 +218,52 @@ impl<'m> Fields<'m> {
         Ok(())
     }
 
-    /// Whether an output is the gradient of a parameter in a bucket.
-    fn is_in_bucket(&self, bucket: &str, output: &str) -> bool {
-        let (module, ctx) = (self.module, self.module.ctx());
-        let wanted = ctx.str_attr(&master_name(bucket));
-        let mut states = module.only_block(self.graph).into_iter().flat_map(|b| module.ops(b));
-        let master = states.find(|op| {
-            module.name_text(*op) == "dag.state" && module.attr_by(*op, "name") == Some(wanted)
+    /// The shape of a value on one device.
+    fn local(&mut self, value: Value) -> Option<&[i64]> {
+        let (ctx, ty) = (self.module.ctx(), self.module.ty(value));
+        let sizes = &self.sizes;
+        let shape = self.locals.entry(ty).or_insert_with(|| {
+            let local = Dist::of(ctx, ty)?.local(ctx, sizes)?;
+            Some(local.as_tensor(ctx)?.0.to_vec())
         });
-        let parts = master.and_then(|master| layout(module, master)).unwrap_or_default();
-        parts.iter().any(|(name, _)| output.strip_prefix("grad.") == Some(name.text(ctx)))
+        shape.as_deref()
+    }
+
+    /// Whether an output of this name is what a node reports: the number, or a complete gradient; a bucket is reported as the
+    /// gradients of the parameters in it.
+    fn reports(&self, node: Op, output: &str) -> bool {
+        let (module, ctx) = (self.module, self.module.ctx());
+        let name = module.attr_by(node, "name").and_then(|n| n.as_str(ctx)).unwrap_or("");
+        if module.name_text(node) == "dag.output" {
+            return output == name;
+        }
+        let Some(parameter) = output.strip_prefix("grad.") else { return false };
+        match self.buckets.get(name) {
+            Some(parts) => parts.contains(&parameter),
+            None => parameter == name,
+        }
     }
 
     /// A collective's communicator has the members that the node's axes give.
-    fn over(&mut self, plan: &Plan, comm: &Comm, node: Op) -> Result<(), String> {
+    fn over(&mut self, plan: &Plan, comm: CommId, node: Op) -> Result<(), String> {
         let (module, ctx) = (self.module, self.module.ctx());
         let Some(axes) = module.attr_by(node, "axes") else { return Ok(()) };
-        if !self.members.contains_key(&axes) {
-            let found = self.members_over(&collective_axes(ctx, axes));
-            self.members.insert(axes, found);
-        }
-        let Some(wanted) = &self.members[&axes] else { return Ok(()) };
-        let coords = |member: &piper_plan::Coords| -> BTreeMap<String, i64> {
-            let name = |axis: piper_plan::AxisId| plan.mesh[axis.index()].name.clone();
-            member.iter().map(|(axis, at)| (name(*axis), i64::from(*at))).collect()
+        // Many collectives are over few communicators, which may have many members.
+        let agrees = match self.agreed.get(&(comm, axes)) {
+            Some(known) => *known,
+            None => {
+                let wanted = self.members_over(&collective_axes(ctx, axes));
+                let found = members_of(plan, &plan.comms[comm.index()]);
+                let agrees = wanted.is_none_or(|wanted| wanted == found);
+                self.agreed.insert((comm, axes), agrees);
+                agrees
+            }
         };
-        if wanted.len() == comm.members.len()
-            && wanted.iter().zip(&comm.members).all(|(a, b)| *a == coords(b))
-        {
+        if agrees {
             return Ok(());
         }
-        Err(format!("is over '@{}', but the graph says over {}", comm.name, axes.display(ctx)))
+        let name = &plan.comms[comm.index()].name;
+        Err(format!("is over '@{name}', but the graph says over {}", axes.display(ctx)))
     }
 
     /// The members of a group over axes, major to minor; `None` if an axis is not known.
