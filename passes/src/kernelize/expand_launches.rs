@@ -11,13 +11,15 @@
 //! ```
 //! so that `memory-plan` knows of every byte. All launches of one chunk stay on its stream, where it stood.
 
+use std::rc::Rc;
+
 use piper_dialects::{device, func, kernel};
 use piper_ir::pass::PassFailed;
 use piper_ir::{
     Attr, Context, Loc, Module, Name, OPERAND_SEGMENTS, Op, OpState, Reporter, Type, TypeData,
     Value,
 };
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 /// A buffer of a launch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,7 +33,7 @@ enum Place {
 }
 
 /// One instruction of an expanded launch.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 enum Step {
     Launch { callee: Attr, label: String, reads: Vec<Place>, writes: Vec<Place>, loc: Loc },
     Copy { from: Place, to: Place, loc: Loc },
@@ -39,12 +41,28 @@ enum Step {
 }
 
 /// What a launch becomes.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 struct Recipe {
-    /// Types and names of the buffers it needs.
+    /// Types and names of the buffers it needs, no name twice.
     temporaries: Vec<(Type, String)>,
     steps: Vec<Step>,
 }
+
+impl Recipe {
+    /// One more buffer, called `label` or, if that is taken, numbered.
+    fn temporary(&mut self, ty: Type, label: &str) -> Place {
+        let is_free = |name: &String| self.temporaries.iter().all(|(_, taken)| taken != name);
+        let name = std::iter::once(label.to_owned())
+            .chain((1..).map(|i| format!("{label}_{i}")))
+            .find(is_free)
+            .expect("names do not run out");
+        self.temporaries.push((ty, name));
+        Place::Temporary(self.temporaries.len() - 1)
+    }
+}
+
+/// What launches become, by what they launch; `None` for what stays.
+type Recipes = FxHashMap<Op, Option<Rc<Recipe>>>;
 
 /// Expands every launch of a function of kernels in every program of a module.
 ///
@@ -57,7 +75,7 @@ pub fn expand_launches(module: &mut Module, reporter: &mut Reporter<'_>) -> Resu
         .into_iter()
         .filter(|op| device::Plan::cast(module, *op).is_some())
         .collect();
-    let mut recipes: FxHashMap<Op, Option<Recipe>> = FxHashMap::default();
+    let mut recipes = Recipes::default();
     for plan in plans {
         let Some(block) = module.only_block(plan) else { continue };
         let programs: Vec<Op> =
@@ -80,7 +98,7 @@ fn expand_program(
     module: &mut Module,
     program: Op,
     symbols: &mut FxHashMap<Name, Op>,
-    recipes: &mut FxHashMap<Op, Option<Recipe>>,
+    recipes: &mut Recipes,
     reporter: &mut Reporter<'_>,
 ) {
     let Some(block) = module.only_block(program) else { return };
@@ -94,8 +112,9 @@ fn expand_program(
     for launch in launches {
         let callee = device::Launch(launch).callee(module).as_symbol(module.ctx());
         let Some(&target) = callee.and_then(|name| symbols.get(&name)) else { continue };
-        let recipe =
-            recipes.entry(target).or_insert_with(|| recipe(module, target, symbols, reporter));
+        let recipe = recipes
+            .entry(target)
+            .or_insert_with(|| recipe(module, target, symbols, reporter).map(Rc::new));
         if let Some(recipe) = recipe.clone() {
             expand(module, launch, anchor, &recipe);
         }
@@ -157,11 +176,8 @@ fn chunk(module: &Module, target: Op, reporter: &mut Reporter<'_>) -> Option<Rec
             let ty = module.ty(value);
             let (elems, element) = (ty.num_elements(ctx)?, ty.as_tensor(ctx)?.1);
             places.entry(value).or_insert_with(|| {
-                let name = module
-                    .value_name(value)
-                    .map_or_else(|| label.clone(), |n| n.text(ctx).to_owned());
-                recipe.temporaries.push((flat(ctx, elems as i64, element), name));
-                Place::Temporary(recipe.temporaries.len() - 1)
+                let name = module.value_name(value).map_or(&*label, |name| name.text(ctx));
+                recipe.temporary(flat(ctx, elems as i64, element), name)
             });
         }
         let reads = module.operands(op).map(|v| places[&v]).collect();
@@ -201,8 +217,8 @@ fn sum_of_squares(
     for (i, &input) in inputs.iter().enumerate() {
         let (callee, label) =
             builtin(module, target, device::BuiltinKernel::SumSquares, &[input], result, symbols);
-        recipe.temporaries.push((result, format!("{label}.{i}")));
-        let (reads, writes) = (vec![Place::Argument(i)], vec![Place::Temporary(i)]);
+        let sum = recipe.temporary(result, &format!("{label}.{i}"));
+        let (reads, writes) = (vec![Place::Argument(i)], vec![sum]);
         recipe.steps.push(Step::Launch { callee, label, reads, writes, loc });
     }
     let parts = vec![result; inputs.len()];
@@ -266,26 +282,19 @@ fn expand(module: &mut Module, launch: Op, anchor: Op, recipe: &Recipe) {
     let callee = view.callee(module).as_symbol(&ctx).map_or("", |n| n.text(&ctx)).to_owned();
     let prefix = name.clone().unwrap_or(callee);
     let discardable: Vec<(Name, Attr)> = module.discardable(launch).collect();
-    let mut taken = FxHashSet::default();
-    let temporaries: Vec<Value> =
-        recipe
-            .temporaries
-            .iter()
-            .map(|(ty, label)| {
-                let own = std::iter::once(label.clone())
-                    .chain((1..).map(|i| format!("{label}_{i}")))
-                    .find(|own| taken.insert(own.clone()))
-                    .expect("names do not run out");
-                let state = OpState::new(ctx.op_name(device::Buffer::NAME), loc)
-                    .results([*ty])
-                    .attr(&ctx, "name", ctx.str_attr(&format!("{prefix}.{own}")));
-                let op = module.create(state);
-                module.insert_before(anchor, op);
-                let buffer = module.result(op, 0);
-                module.set_value_name(buffer, ctx.name(&format!("{prefix}.{own}")));
-                buffer
-            })
-            .collect();
+    let (buffer_op, launch_op) =
+        (ctx.op_name(device::Buffer::NAME), ctx.op_name(device::Launch::NAME));
+    let declare = |(ty, own): &(Type, String)| {
+        let name = format!("{prefix}.{own}");
+        let state =
+            OpState::new(buffer_op, loc).results([*ty]).attr(&ctx, "name", ctx.str_attr(&name));
+        let op = module.create(state);
+        module.insert_before(anchor, op);
+        let buffer = module.result(op, 0);
+        module.set_value_name(buffer, ctx.name(&name));
+        buffer
+    };
+    let temporaries: Vec<Value> = recipe.temporaries.iter().map(declare).collect();
     let buffer = |place: &Place| match *place {
         Place::Argument(i) => arguments[i],
         Place::Result(i) => results[i],
@@ -296,7 +305,7 @@ fn expand(module: &mut Module, launch: Op, anchor: Op, recipe: &Recipe) {
             Step::Launch { callee, label, reads, writes, loc } => {
                 let operands = reads.iter().chain(writes).map(buffer);
                 let segments = [reads.len() as i64, 0, writes.len() as i64];
-                OpState::new(ctx.op_name(device::Launch::NAME), *loc)
+                OpState::new(launch_op, *loc)
                     .operands(operands)
                     .attr(&ctx, "callee", *callee)
                     .attr(&ctx, OPERAND_SEGMENTS, ctx.i32_array_attr(&segments))
