@@ -2,7 +2,7 @@
 //! `cargo bench -p piper-opt --bench scale [-- FILTER]`.
 //!
 //! The models are text of declared functions ([`piper_models`]). Every run is a process of its own, on one thread, so that its
-//! peak memory is its own. Times are processor time, since machines are shared (elsewhere that of the wall), the least of three. What
+//! peak memory is its own. Times are processor time, since machines are shared (elsewhere that of the wall), the least of five. What
 //! should not matter is the number of devices; what may grow, close to linearly, is the number of nodes.
 
 use std::process::Command;
@@ -21,7 +21,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// Names the case that a child process measures.
 const CHILD: &str = "PIPER_SCALE_CASE";
 /// Processes a case.
-const RUNS: usize = 3;
+const RUNS: usize = 5;
 
 struct Case {
     name: String,
@@ -83,29 +83,42 @@ fn main() {
     // `cargo bench` passes flags of the standard harness.
     let filter = std::env::args().skip(1).find(|a| !a.starts_with('-'));
     let wanted = |case: &Case| filter.as_ref().is_none_or(|f| case.name.contains(f.as_str()));
-    for (number, case) in cases.iter().enumerate().filter(|(_, case)| wanted(case)) {
-        let mut best: Option<(f64, String)> = None;
-        for _ in 0..RUNS {
-            let output = Command::new(std::env::current_exe().expect("this program"))
-                .env(CHILD, number.to_string())
-                .env("RAYON_NUM_THREADS", "1")
-                .output()
-                .expect("a child process");
-            let said = String::from_utf8_lossy(&output.stdout).into_owned();
-            if !output.status.success() {
-                println!("{}: failed\n{}", case.name, String::from_utf8_lossy(&output.stderr));
-                break;
-            }
-            let (seconds, rest) = said.split_once('\n').expect("a time in the first line");
-            let seconds: f64 = seconds.parse().expect("seconds");
-            if best.as_ref().is_none_or(|(least, _)| seconds < *least) {
-                best = Some((seconds, rest.to_owned()));
+    let wanted: Vec<(usize, &Case)> =
+        cases.iter().enumerate().filter(|(_, case)| wanted(case)).collect();
+    let mut best: Vec<Option<(f64, String)>> = vec![None; wanted.len()];
+    // In turns, so that what disturbs the machine disturbs all alike.
+    for _ in 0..RUNS {
+        for ((number, case), best) in wanted.iter().zip(&mut best) {
+            match run_case(*number) {
+                Ok((seconds, said)) => {
+                    if best.as_ref().is_none_or(|(least, _)| seconds < *least) {
+                        *best = Some((seconds, said));
+                    }
+                }
+                Err(why) => println!("{}: failed\n{why}", case.name),
             }
         }
+    }
+    for ((_, case), best) in wanted.iter().zip(best) {
         if let Some((_, said)) = best {
             print!("{}: {said}", case.name);
         }
     }
+}
+
+/// Runs a case in a process of its own: its seconds, and what it says.
+fn run_case(number: usize) -> Result<(f64, String), String> {
+    let output = Command::new(std::env::current_exe().expect("this program"))
+        .env(CHILD, number.to_string())
+        .env("RAYON_NUM_THREADS", "1")
+        .output()
+        .expect("a child process");
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    let said = String::from_utf8_lossy(&output.stdout);
+    let (seconds, rest) = said.split_once('\n').expect("a time in the first line");
+    Ok((seconds.parse().expect("seconds"), rest.to_owned()))
 }
 
 /// Seconds of every pass.
