@@ -6,7 +6,7 @@
 //! transposed `a` is packed. Workspace is sized for the largest tile of any vector level, so a plan's memory does not
 //! depend on the CPU it is compiled for.
 
-use crate::kernel::{Attention, Body, Dtype, Gemm, Kernel};
+use crate::kernel::{Attention, Body, Dtype, Gemm, Kernel, NormKind};
 
 /// Largest contraction length handled at once.
 pub(crate) const KC: u64 = 256;
@@ -69,18 +69,36 @@ impl Kernel {
     /// Bytes of scratch memory a launch needs, the same for every target. The base should be 64-byte aligned for
     /// speed; contents before and after do not matter.
     pub fn workspace_bytes(&self) -> u64 {
+        let dtype = self.dtype.computed();
+        // Results of bf16 are summed in f32 in workspace and rounded once.
+        let is_narrow = dtype != self.dtype;
         let elems = match &self.body {
             Body::Gemm(Gemm { m, n, k, transpose_a, .. }) => {
-                Blocking::of(*m, *n, *k, self.dtype).workspace_elems(*transpose_a, self.dtype)
+                let blocking = Blocking::of(*m, *n, *k, dtype);
+                let panel = if is_narrow { m * blocking.nc } else { 0 };
+                blocking.workspace_elems(*transpose_a, dtype) + panel
             }
             Body::Attention { shape, .. } => {
-                QUERY_BLOCK * score_stride(shape.seq) + attention_gemm_elems(shape, self.dtype)
+                let out = if is_narrow { QUERY_BLOCK * shape.head_dim } else { 0 };
+                QUERY_BLOCK * score_stride(shape.seq) + attention_gemm_elems(shape, dtype) + out
             }
             Body::AttentionDx(shape) => {
-                2 * QUERY_BLOCK * score_stride(shape.seq) + attention_gemm_elems(shape, self.dtype)
+                let width = shape.head_dim;
+                let sums = QUERY_BLOCK * width + 2 * shape.seq * shape.kv_heads * width;
+                let sums = if is_narrow { sums } else { 0 };
+                2 * QUERY_BLOCK * score_stride(shape.seq)
+                    + attention_gemm_elems(shape, dtype)
+                    + sums
             }
+            // What is added up row by row, where the result's own type would round each sum.
+            Body::NormDw(n) if is_narrow => match n.kind {
+                NormKind::Layer => 2 * n.cols,
+                NormKind::Rms => n.cols,
+            },
+            Body::EmbeddingDw(e) if is_narrow => e.vocab * e.dim,
+            Body::SumRows { cols, .. } if is_narrow => *cols,
             _ => 0,
         };
-        elems * self.dtype.bytes()
+        elems * dtype.bytes()
     }
 }

@@ -17,6 +17,9 @@ pub enum Dtype {
     F64,
     /// 32-bit signed integer (tokens and targets).
     I32,
+    /// bfloat16, the upper half of an f32: what values are stored in. Kernels widen what they load, compute and add up in
+    /// f32, and round what they store to nearest, ties to even; a NaN stays one.
+    Bf16,
 }
 
 impl Dtype {
@@ -25,8 +28,28 @@ impl Dtype {
         match self {
             Self::F32 | Self::I32 => 4,
             Self::F64 => 8,
+            Self::Bf16 => 2,
         }
     }
+
+    /// The type that a kernel of this element type computes in.
+    pub fn computed(self) -> Self {
+        if self == Self::Bf16 { Self::F32 } else { self }
+    }
+}
+
+/// The bfloat16 nearest to `value`, ties to even; a NaN stays one.
+pub fn bf16_from_f32(value: f32) -> u16 {
+    let bits = value.to_bits();
+    if value.is_nan() {
+        return (bits >> 16) as u16 | 0x40;
+    }
+    (bits.wrapping_add(0x7fff + (bits >> 16 & 1)) >> 16) as u16
+}
+
+/// The value of a bfloat16, exactly.
+pub fn bf16_to_f32(bits: u16) -> f32 {
+    f32::from_bits(u32::from(bits) << 16)
 }
 
 /// How a kernel uses a buffer.
@@ -262,6 +285,13 @@ pub enum Body {
         /// Contiguous elements.
         block: u64,
     },
+    /// `x[elems], !y[elems]` of type `to`: each element rounded to nearest; between f64 and bf16 by way of f32.
+    Cast {
+        /// Elements.
+        elems: u64,
+        /// Element type of the result.
+        to: Dtype,
+    },
     /// `x[elems], !total f64[1]`: sum of squares, each square and sum in f64.
     SumSquares {
         /// Elements.
@@ -277,7 +307,7 @@ pub enum Body {
 /// One launchable kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Kernel {
-    /// Element type of all buffers not said to be otherwise, [`Dtype::F32`] or [`Dtype::F64`].
+    /// Element type of all buffers not said to be otherwise: [`Dtype::F32`], [`Dtype::F64`] or [`Dtype::Bf16`].
     pub dtype: Dtype,
     /// What it computes.
     pub body: Body,

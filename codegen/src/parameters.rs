@@ -104,6 +104,7 @@ impl Kernel {
             }
             &Body::SumRows { rows, cols } => vec![read(rows * cols), write(cols)],
             &Body::SwapBlocks { a, b, block } => vec![read(a * b * block), write(a * b * block)],
+            &Body::Cast { elems, to } => vec![read(elems), typed(Mode::Write, elems, to)],
             &Body::SumSquares { elems } => vec![read(elems), typed(Mode::Write, 1, Dtype::F64)],
             Body::ClipScale { .. } => vec![typed(Mode::Read, 1, Dtype::F64), write(1)],
         }
@@ -125,8 +126,9 @@ impl Kernel {
     /// odd rotary width, an accumulating product with an epilogue, a broadcast operand written, or sizes whose product
     /// leaves 2^48 elements.
     pub fn validate(&self) -> Result<(), String> {
-        if self.dtype == Dtype::I32 {
-            return Err("the element type of a kernel is f32 or f64".into());
+        let result = if let Body::Cast { to, .. } = self.body { to } else { self.dtype };
+        if self.dtype == Dtype::I32 || result == Dtype::I32 {
+            return Err("the element type of a kernel is f32, f64 or bf16".into());
         }
         match &self.body {
             Body::Gemm(g) => check_gemm(g)?,
@@ -172,7 +174,7 @@ impl Kernel {
             Body::Embedding(e) | Body::EmbeddingDw(e) => size(&[e.rows.max(e.vocab), e.dim]),
             Body::SumRows { rows, cols } => size(&[*rows, *cols]),
             Body::SwapBlocks { a, b, block } => size(&[*a, *b, *block]),
-            Body::SumSquares { elems } => *elems,
+            Body::SumSquares { elems } | Body::Cast { elems, .. } => *elems,
             Body::ClipScale { .. } => 1,
         };
         match Some(largest).filter(|&n| n > LARGEST) {
@@ -210,6 +212,7 @@ impl Kernel {
             Body::EmbeddingDw(_) => "embedding_dw",
             Body::SumRows { .. } => "sum_rows",
             Body::SwapBlocks { .. } => "swap_blocks",
+            Body::Cast { .. } => "cast",
             Body::SumSquares { .. } => "sum_squares",
             Body::ClipScale { .. } => "clip_scale",
         }
@@ -236,7 +239,7 @@ impl Kernel {
             Body::Embedding(_) => 0,
             Body::EmbeddingDw(e) => e.rows * e.dim,
             &Body::SumRows { rows, cols } => rows * cols,
-            Body::SwapBlocks { .. } => 0,
+            Body::SwapBlocks { .. } | Body::Cast { .. } => 0,
             &Body::SumSquares { elems } => 2 * elems,
             Body::ClipScale { .. } => 4,
         }

@@ -9,6 +9,7 @@ use piper_codegen::kernel::{Dtype, Kernel};
 use piper_codegen::{CodegenError, adapter};
 use piper_dialects::kernel::Func;
 use piper_interp::kernel::Library;
+use piper_interp::tensor::Bf16;
 use piper_interp::{Tensor, func};
 use piper_ir::text::{PrintOptions, parse_module, print_module};
 use piper_ir::{Context, Module, Op, Reporter, SourceFile, verify};
@@ -54,6 +55,7 @@ fn to_interp(data: &Data) -> piper_interp::Data {
         Data::F32(v) => piper_interp::Data::F32(v.clone()),
         Data::F64(v) => piper_interp::Data::F64(v.clone()),
         Data::I32(v) => piper_interp::Data::I32(v.clone()),
+        Data::Bf16(v) => piper_interp::Data::Bf16(v.iter().map(|bits| Bf16(*bits)).collect()),
     }
 }
 
@@ -62,7 +64,7 @@ fn doubles(data: &piper_interp::Data) -> Vec<f64> {
         piper_interp::Data::F32(v) => v.iter().map(|&x| f64::from(x)).collect(),
         piper_interp::Data::F64(v) => v.clone(),
         piper_interp::Data::I32(v) => v.iter().map(|&x| f64::from(x)).collect(),
-        piper_interp::Data::Bf16(_) => unreachable!("no kernel that is compiled has bf16"),
+        piper_interp::Data::Bf16(v) => v.iter().map(|x| f64::from(x.to_f32())).collect(),
     }
 }
 
@@ -99,7 +101,9 @@ fn compare(library: &Library, symbol: &str, kernel: &Kernel, scalars: &[f64], to
 
 #[test]
 fn every_kernel_of_a_gpt_computes_what_its_operations_mean() {
-    for (element, dtype, tolerance) in [("f64", Dtype::F64, 1e-12), ("f32", Dtype::F32, 2e-5)] {
+    for (element, dtype, tolerance) in
+        [("f64", Dtype::F64, 1e-12), ("f32", Dtype::F32, 2e-5), ("bf16", Dtype::Bf16, 0.03)]
+    {
         let (_, module) = step(element);
         let library = Library::new(Arc::new(module.clone()));
         let mut families = BTreeMap::new();
@@ -180,6 +184,7 @@ device.plan "train" on @one {
   device.kernel @adamw_clipped adamw {beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, clipped} : (memref<33xTYPE>, memref<1xTYPE>, memref<33xTYPE>, memref<33xTYPE>, memref<33xTYPE>) -> ()
   device.kernel @sum_squares sum_squares {} : (memref<33xTYPE>) -> (memref<1xf64>)
   device.kernel @clip_scale clip_scale {max_norm = 0.5} : (memref<1xf64>) -> (memref<1xTYPE>)
+  device.kernel @cast cast {} : (memref<33xTYPE>) -> (memref<33xbf16>)
   device.kernel @sum sum {} : (memref<1xTYPE>, memref<1xTYPE>, memref<1xTYPE>) -> (memref<1xTYPE>)
 }
 "#;
@@ -190,7 +195,7 @@ fn built_in(element: &str) -> (Module, Vec<Op>) {
         .walk(module.root())
         .filter(|op| piper_dialects::device::Kernel::cast(&module, *op).is_some())
         .collect();
-    assert_eq!(ops.len(), 10);
+    assert_eq!(ops.len(), 11);
     (module, ops)
 }
 
@@ -246,7 +251,7 @@ fn a_plan_that_launches_what_the_module_lacks_is_refused() {
 #[cfg(feature = "llvm")]
 #[test]
 fn native_code_agrees_with_the_reference() {
-    for element in ["f32", "f64"] {
+    for element in ["f32", "f64", "bf16"] {
         let (_, module) = step(element);
         let fused = kernels(&module);
         let (others, built_in) = built_in(element);

@@ -64,7 +64,7 @@ fn meaningless_kernels_are_refused_with_the_reason() {
         reason(&kernel(Gemm { accumulate: true, bias: true, ..gemm() })).contains("accumulating")
     );
     assert!(reason(&kernel(Gemm { k: 0, ..gemm() })).contains("contraction"));
-    assert!(reason(&Kernel { dtype: Dtype::I32, ..kernel(gemm()) }).contains("f32 or f64"));
+    assert!(reason(&Kernel { dtype: Dtype::I32, ..kernel(gemm()) }).contains("f32, f64 or bf16"));
     let mut add = catalog::add(Dtype::F32, 4);
     let Body::Map(map) = &mut add.body else { unreachable!() };
     map.operands[2].access = Access::Row;

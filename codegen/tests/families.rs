@@ -11,14 +11,14 @@ use piper_codegen::kernel::{
 use piper_codegen::scalar::{Real, ScalarOp, ScalarProgram};
 use support::{Data, Native, check, check_one, levels, random_data};
 
-const REALS: [Dtype; 2] = [Dtype::F32, Dtype::F64];
+const REALS: [Dtype; 3] = [Dtype::F32, Dtype::F64, Dtype::Bf16];
 
 #[test]
 fn catalogue() {
     let c = AdamW { beta1: 0.9, beta2: 0.95, eps: 1e-8, weight_decay: 0.1 };
     for dtype in REALS {
         let mut kernels = vec![];
-        for elems in [1, 7, 16, 50, 1000] {
+        for elems in [1, 7, 16, 33, 50, 257, 1000] {
             kernels.extend([
                 catalog::add(dtype, elems),
                 catalog::mul(dtype, elems),
@@ -42,6 +42,7 @@ fn catalogue() {
             match &mut data[3] {
                 Data::F32(v) => v.iter_mut().for_each(|x| *x = x.abs()),
                 Data::F64(v) => v.iter_mut().for_each(|x| *x = x.abs()),
+                Data::Bf16(v) => v.iter_mut().for_each(|x| *x &= 0x7fff),
                 Data::I32(_) => unreachable!(),
             }
             for step in [1.0, 2.0, 1000.0, 1e6] {
@@ -88,7 +89,7 @@ fn wide_map(rows: u64, cols: u64) -> Map {
 #[test]
 fn maps_with_broadcasts() {
     for dtype in REALS {
-        let shapes = [(1, 1), (3, 5), (5, 16), (4, 33), (17, 8), (2, 100)];
+        let shapes = [(1, 1), (3, 5), (5, 16), (4, 33), (17, 8), (2, 100), (7, 257)];
         let kernels: Vec<_> = shapes
             .into_iter()
             .map(|(rows, cols)| Kernel { dtype, body: Body::Map(wide_map(rows, cols)) })
@@ -102,6 +103,7 @@ fn a_map_gives_the_same_bits_at_every_position_and_on_every_cpu() {
     for dtype in REALS {
         let kernels = [catalog::gelu(dtype, 3), catalog::gelu(dtype, 37)];
         let constant = |elems: usize| match dtype {
+            Dtype::Bf16 => vec![Data::Bf16(vec![0x3ebd; elems]), Data::Bf16(vec![0; elems])],
             Dtype::F32 => vec![Data::F32(vec![0.37; elems]), Data::F32(vec![0.0; elems])],
             _ => vec![Data::F64(vec![0.37; elems]), Data::F64(vec![0.0; elems])],
         };
@@ -139,7 +141,7 @@ fn linear() -> ScalarProgram {
 fn norms() {
     for dtype in REALS {
         let mut kernels = vec![];
-        for (rows, cols) in [(1, 1), (3, 7), (5, 16), (4, 100), (2, 129)] {
+        for (rows, cols) in [(1, 1), (3, 7), (5, 16), (4, 100), (2, 129), (33, 257), (7, 33)] {
             for kind in [NormKind::Layer, NormKind::Rms] {
                 let n = Norm { kind, rows, cols, eps: Real::new(1e-5) };
                 kernels.extend(
@@ -164,6 +166,8 @@ fn attention() {
             (2, 33, 4, 2, 16),
             (1, 130, 2, 1, 8),
             (1, 300, 1, 1, 5),
+            (2, 257, 2, 1, 33),
+            (1, 7, 1, 1, 7),
         ] {
             let shape = Attention { batch, seq, heads, kv_heads, head_dim };
             kernels.push(Kernel { dtype, body: Body::Attention { shape, lse: false } });
@@ -180,7 +184,7 @@ fn rotary_positions_and_their_inverse() {
     for dtype in REALS {
         let mut kernels = vec![];
         for (batch, seq, heads, head_dim) in
-            [(1, 1, 1, 2), (2, 7, 3, 10), (1, 20, 2, 64), (2, 3, 1, 36)]
+            [(1, 1, 1, 2), (2, 7, 3, 10), (1, 20, 2, 64), (2, 3, 1, 36), (1, 257, 1, 66)]
         {
             for inverse in [false, true] {
                 let base = Real::new(10000.0);
@@ -198,7 +202,7 @@ fn rotary_positions_and_their_inverse() {
 fn losses() {
     for dtype in REALS {
         let mut kernels = vec![];
-        for (rows, vocab) in [(1, 11), (5, 16), (9, 257), (64, 256), (2, 50)] {
+        for (rows, vocab) in [(1, 11), (5, 16), (9, 257), (64, 256), (2, 50), (7, 33), (257, 11)] {
             let c = CrossEntropy { rows, vocab, denominator: 3 };
             kernels.push(Kernel { dtype, body: Body::CrossEntropy(c) });
             kernels.push(Kernel { dtype, body: Body::CrossEntropyDx(c) });
@@ -211,7 +215,7 @@ fn losses() {
 fn tables_sums_and_clipping() {
     for dtype in REALS {
         let mut kernels = vec![];
-        for (rows, vocab, dim) in [(1, 4, 1), (9, 5, 16), (20, 7, 37)] {
+        for (rows, vocab, dim) in [(1, 4, 1), (9, 5, 16), (20, 7, 37), (7, 4, 33), (33, 4, 257)] {
             let e = Embedding { rows, vocab, dim };
             kernels.push(Kernel { dtype, body: Body::Embedding(e) });
             kernels.push(Kernel { dtype, body: Body::EmbeddingDw(e) });

@@ -27,7 +27,7 @@ fn kernel(dtype: Dtype, gemm: Gemm) -> Kernel {
 
 #[test]
 fn every_transposition_and_edge() {
-    for dtype in [Dtype::F32, Dtype::F64] {
+    for dtype in [Dtype::F32, Dtype::F64, Dtype::Bf16] {
         let mut kernels = vec![];
         let shapes = [
             (1, 1, 1),
@@ -40,6 +40,11 @@ fn every_transposition_and_edge() {
             (300, 31, 5),
             (23, 16, 64),
             (48, 96, 40),
+            (257, 33, 7),
+            (33, 7, 257),
+            (7, 257, 33),
+            (1, 257, 600),
+            (257, 1, 33),
         ];
         for (m, n, k) in shapes {
             for transposes in 0..4 {
@@ -82,7 +87,7 @@ fn rich_epilogue() -> Epilogue {
 
 #[test]
 fn bias_and_epilogue() {
-    for dtype in [Dtype::F32, Dtype::F64] {
+    for dtype in [Dtype::F32, Dtype::F64, Dtype::Bf16] {
         let mut kernels = vec![];
         for (m, n, k) in [(5, 9, 3), (64, 128, 300), (33, 1030, 20), (9, 528, 11)] {
             kernels.push(kernel(dtype, Gemm { bias: true, ..plain(m, n, k) }));

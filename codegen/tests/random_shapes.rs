@@ -9,7 +9,7 @@ use piper_codegen::kernel::{Attention, Body, Dtype, Gemm, Kernel};
 use proptest::prelude::*;
 
 fn dtype() -> impl Strategy<Value = Dtype> {
-    prop_oneof![Just(Dtype::F32), Just(Dtype::F64)]
+    prop_oneof![Just(Dtype::F32), Just(Dtype::F64), Just(Dtype::Bf16)]
 }
 
 fn gemm() -> impl Strategy<Value = Gemm> {

@@ -66,7 +66,11 @@ pub(super) fn kernel(module: &Module, view: device::Kernel) -> Result<Kernel, St
             let max_norm = Real::new(number("max_norm").unwrap_or(f64::INFINITY));
             Ok(Kernel { dtype, body: Body::ClipScale { max_norm } })
         }
-        BuiltinKernel::Cast => Err("casts between element types are not compiled yet".into()),
+        BuiltinKernel::Cast => {
+            let (elems, dtype) = elements(module, *first?)?;
+            let (_, to) = elements(module, *results.first().ok_or("it has no result")?)?;
+            Ok(Kernel { dtype, body: Body::Cast { elems, to } })
+        }
         BuiltinKernel::Sum => {
             let (elems, dtype) = elements(module, *first?)?;
             Ok(sum(dtype, elems, inputs.len() as u32))

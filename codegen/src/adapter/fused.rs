@@ -30,7 +30,10 @@ pub(super) fn kernel(module: &Module, view: kernel::Func) -> Result<Kernel, Stri
         return Err(why);
     }
     let made = *parts.results.first().ok_or("it has no result")?;
-    let (_, dtype) = elements(module, module.ty(made))?;
+    // A cast is described by what it reads, everything else by what it makes.
+    let typed =
+        if nn::Convert::cast(module, first).is_some() { module.operand(first, 0) } else { made };
+    let (_, dtype) = elements(module, module.ty(typed))?;
     let body = match view.kind(module).as_str(module.ctx()).unwrap_or("") {
         "map" => parts.map()?,
         "gemm" => parts.gemm(first)?,
@@ -250,6 +253,10 @@ impl Parts<'_> {
                 b: self.size(first, 2),
                 block: self.size(first, 1) * self.size(first, 0),
             },
+            nn::Convert::NAME => {
+                let (elems, to) = elements(module, module.ty(self.results[0]))?;
+                Body::Cast { elems, to }
+            }
             nn::SumRows::NAME => {
                 let (rows, cols) = self.rows(first)?;
                 Body::SumRows { rows, cols }

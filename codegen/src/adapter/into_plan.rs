@@ -102,6 +102,7 @@ fn param(parameter: &Parameter) -> Param {
         Dtype::F32 => DType::F32,
         Dtype::F64 => DType::F64,
         Dtype::I32 => DType::I32,
+        Dtype::Bf16 => DType::Bf16,
     };
     Param { mode, dtype, elems: parameter.elems }
 }

@@ -12,7 +12,7 @@ mod scalar_body;
 pub use into_plan::{compile_plan, plan_kernels};
 
 use piper_dialects::{device, kernel as kernels};
-use piper_ir::{Module, Op, Type, TypeData};
+use piper_ir::{FloatKind, Module, Op, Type, TypeData};
 
 use crate::error::CodegenError;
 use crate::kernel::{Dtype, Kernel};
@@ -40,6 +40,9 @@ pub fn kernel(module: &Module, op: Op) -> Result<Kernel, CodegenError> {
 /// What an element type is to code generation.
 fn dtype(module: &Module, element: Type) -> Result<Dtype, String> {
     let ctx = module.ctx();
+    if element.as_float(ctx) == Some(FloatKind::BF16) {
+        return Ok(Dtype::Bf16);
+    }
     [(ctx.f32(), Dtype::F32), (ctx.f64(), Dtype::F64), (ctx.i32(), Dtype::I32)]
         .into_iter()
         .find(|(ty, _)| *ty == element)

@@ -49,8 +49,11 @@ pub(crate) struct Product<'c> {
     pub(crate) b: P<'c>,
     pub(crate) ldb: I<'c>,
     pub(crate) transpose_b: bool,
+    /// Of the type computed in, as sums are kept here.
     pub(crate) c: P<'c>,
     pub(crate) ldc: I<'c>,
+    /// Whether `c` has room for one block of columns only, which `finish` takes away.
+    pub(crate) is_panel: bool,
     /// Whether `c` is added to.
     pub(crate) accumulate: bool,
     pub(crate) blocking: Blocking,
@@ -74,8 +77,11 @@ pub(crate) fn product<'c>(e: &Emitter<'c>, p: &Product<'c>, finish: Option<&dyn 
     let scratch = e.at(packed_b, e.n(kc * nc));
     let edge_a = e.at(scratch, e.n(tile.mr * tile.nr));
     let packed_a = e.at(edge_a, e.n(kc * tile.mr));
-    let pack_b = if p.transpose_b { pack_b_transposed(e) } else { pack_rows(e, tile.nr, "pack_b") };
-    let macro_kernel = macro_kernel(e, p.transpose_a);
+    let pack_b = match p.transpose_b {
+        true => pack_b_transposed(e, p.b.element),
+        false => pack_rows(e, tile.nr, "pack_b", p.b.element),
+    };
+    let macro_kernel = macro_kernel(e, p.transpose_a, p.a.element);
     let zero = e.n(0);
 
     e.for_each(zero, p.n, nc, |col| {
@@ -92,14 +98,15 @@ pub(crate) fn product<'c>(e: &Emitter<'c>, p: &Product<'c>, finish: Option<&dyn 
                 let (a_row, a_col) = if p.transpose_a { (step, row) } else { (row, step) };
                 let mut a = e.at(p.a, e.iadd(e.imul(a_row, p.lda), a_col));
                 if p.transpose_a {
-                    let pack_a = pack_rows(e, tile.mr, "pack_a");
+                    let pack_a = pack_rows(e, tile.mr, "pack_a", p.a.element);
                     e.call(
                         pack_a,
                         &[depth.into(), rows.into(), a.into(), p.lda.into(), packed_a.into()],
                     );
                     a = packed_a;
                 }
-                let c = e.at(p.c, e.iadd(e.imul(row, p.ldc), col));
+                let c_col = if p.is_panel { zero } else { col };
+                let c = e.at(p.c, e.iadd(e.imul(row, p.ldc), c_col));
                 let sizes: [V; 3] = [rows.into(), cols.into(), depth.into()];
                 let operands: [V; 5] =
                     [a.into(), p.lda.into(), packed_b.into(), c.into(), p.ldc.into()];
@@ -121,13 +128,18 @@ pub(crate) fn product<'c>(e: &Emitter<'c>, p: &Product<'c>, finish: Option<&dyn 
     });
 }
 
+/// The name of a shared function that reads elements of a type.
+fn of(name: &str, element: Dtype) -> String {
+    if element == Dtype::Bf16 { format!("{name}.bf16") } else { name.to_owned() }
+}
+
 /// `(depth, width, source, stride, out)`: rows of `width` elements, `stride` apart, into panels of `panel` columns laid
 /// out `[depth][panel]`, the last panel padded with zeros. Packs `b [k,n]` and, with rows as columns, `a [k,m]`.
-fn pack_rows<'c>(e: &Emitter<'c>, panel: u64, name: &str) -> FunctionValue<'c> {
+fn pack_rows<'c>(e: &Emitter<'c>, panel: u64, name: &str, element: Dtype) -> FunctionValue<'c> {
     let (int, ptr) = (BasicMetadataTypeEnum::from(e.i64()), e.ptr_type());
-    e.shared(name, &[int, int, ptr, int, ptr], |args| {
+    e.shared(&of(name, element), &[int, int, ptr, int, ptr], |args| {
         let [depth, width, stride] = [args[0], args[1], args[3]].map(V::into_int_value);
-        let [source, out] = [args[2], args[4]].map(V::into_pointer_value);
+        let (source, out) = (e.pointer(args[2], element), e.pointer(args[4], e.dtype()));
         for_panels(e, width, panel, depth, out, |first, count, whole, out| {
             let source = e.at(source, first);
             e.if_else(
@@ -152,13 +164,13 @@ fn pack_rows<'c>(e: &Emitter<'c>, panel: u64, name: &str) -> FunctionValue<'c> {
 }
 
 /// As [`pack_rows`] for `b [n,k]`: squares of one vector's width are transposed in registers.
-fn pack_b_transposed<'c>(e: &Emitter<'c>) -> FunctionValue<'c> {
+fn pack_b_transposed<'c>(e: &Emitter<'c>, element: Dtype) -> FunctionValue<'c> {
     let (int, ptr) = (BasicMetadataTypeEnum::from(e.i64()), e.ptr_type());
     let Tile { lanes, nr, .. } = Tile::of(e.level, e.dtype());
-    e.shared("pack_b_transposed", &[int, int, ptr, int, ptr], |args| {
+    e.shared(&of("pack_b_transposed", element), &[int, int, ptr, int, ptr], |args| {
         let [depth, width, stride] = [args[0], args[1], args[3]].map(V::into_int_value);
-        let [source, out] = [args[2], args[4]].map(V::into_pointer_value);
-        let element = |first: I<'c>, j: I<'c>, p: I<'c>| {
+        let (source, out) = (e.pointer(args[2], element), e.pointer(args[4], e.dtype()));
+        let value = |first: I<'c>, j: I<'c>, p: I<'c>| {
             e.load(source, e.iadd(e.imul(e.iadd(first, j), stride), p))
         };
         for_panels(e, width, nr, depth, out, |first, count, whole, out| {
@@ -184,14 +196,14 @@ fn pack_b_transposed<'c>(e: &Emitter<'c>) -> FunctionValue<'c> {
                     });
                     e.for_each(squares, depth, 1, |p| {
                         e.for_each(e.n(0), e.n(nr), 1, |j| {
-                            e.store(out, place(p, j), element(first, j, p))
+                            e.store(out, place(p, j), value(first, j, p))
                         });
                     });
                 },
                 || {
                     e.for_each(e.n(0), count, 1, |j| {
                         e.for_each(e.n(0), depth, 1, |p| {
-                            e.store(out, place(p, j), element(first, j, p))
+                            e.store(out, place(p, j), value(first, j, p))
                         });
                     });
                     e.for_each(count, e.n(nr), 1, |j| {
@@ -242,19 +254,21 @@ fn transpose<'c>(e: &Emitter<'c>, mut rows: Vec<V<'c>>) -> Vec<V<'c>> {
 }
 
 /// `(rows, cols, depth, a, lda, packed_b, c, ldc, overwrite, scratch, edge_a)`: all tiles of one block.
-fn macro_kernel<'c>(e: &Emitter<'c>, packed: bool) -> FunctionValue<'c> {
+fn macro_kernel<'c>(e: &Emitter<'c>, packed: bool, element: Dtype) -> FunctionValue<'c> {
     let (int, ptr) = (BasicMetadataTypeEnum::from(e.i64()), e.ptr_type());
     let Tile { mr, nr, .. } = Tile::of(e.level, e.dtype());
-    let name = if packed { "macro_packed" } else { "macro_rows" };
+    let element = if packed { e.dtype() } else { element };
+    let name = of(if packed { "macro_packed" } else { "macro_rows" }, element);
     let params = [int, int, int, ptr, int, ptr, ptr, int, e.ctx.bool_type().into(), ptr, ptr];
-    e.shared(name, &params, |args| {
+    e.shared(&name, &params, |args| {
         let [rows, cols, depth, lda, ldc] =
             [0, 1, 2, 4, 7].map(|i: usize| args[i].into_int_value());
-        let [a, packed_b, c, scratch, edge_a] =
-            [3, 5, 6, 9, 10].map(|i: usize| args[i].into_pointer_value());
+        let a = e.pointer(args[3], element);
+        let [packed_b, c, scratch, edge_a] =
+            [5, 6, 9, 10].map(|i: usize| e.pointer(args[i], e.dtype()));
         let overwrite = args[8].into_int_value();
-        let whole_kernel = micro_kernel(e, packed);
-        let edge_kernel = micro_kernel(e, true);
+        let whole_kernel = micro_kernel(e, packed, element);
+        let edge_kernel = micro_kernel(e, true, e.dtype());
         let zero = e.n(0);
         if !packed {
             gather_edge(e, rows, depth, a, lda, edge_a, mr);
@@ -348,13 +362,14 @@ fn copy_tile<'c>(
 
 /// `(depth, a, lda, b, c, ldc, overwrite)`: one register tile. `a` is a packed panel `[depth][mr]`, or `mr` rows where
 /// they lie, `lda` apart.
-fn micro_kernel<'c>(e: &Emitter<'c>, packed: bool) -> FunctionValue<'c> {
+fn micro_kernel<'c>(e: &Emitter<'c>, packed: bool, element: Dtype) -> FunctionValue<'c> {
     let (int, ptr) = (BasicMetadataTypeEnum::from(e.i64()), e.ptr_type());
     let Tile { mr, lanes, nr } = Tile::of(e.level, e.dtype());
-    let name = if packed { "micro_packed" } else { "micro_rows" };
-    e.shared(name, &[int, ptr, int, ptr, ptr, int, e.ctx.bool_type().into()], |args| {
+    let name = of(if packed { "micro_packed" } else { "micro_rows" }, element);
+    e.shared(&name, &[int, ptr, int, ptr, ptr, int, e.ctx.bool_type().into()], |args| {
         let [depth, lda, ldc, overwrite] = [0, 2, 5, 6].map(|i: usize| args[i].into_int_value());
-        let [a, b, c] = [1, 3, 4].map(|i: usize| args[i].into_pointer_value());
+        let a = e.pointer(args[1], element);
+        let [b, c] = [3, 4].map(|i: usize| e.pointer(args[i], e.dtype()));
         let zero = V::from(e.vector(lanes).const_zero());
         let sums: Vec<_> = (0..mr).map(|_| [e.local(zero), e.local(zero)]).collect();
         let rows: Vec<_> = (0..mr).map(|i| e.at(a, e.imul(e.n(i), lda))).collect();

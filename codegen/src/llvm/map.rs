@@ -73,11 +73,7 @@ fn power<'c>(e: &Emitter<'c>, base: V<'c>, exponent: V<'c>) -> V<'c> {
 
 /// Run-time scalars as f64.
 fn runtime_scalars<'c>(k: &Launch<'_, 'c>, count: u32) -> Vec<V<'c>> {
-    let e = k.e;
-    let double = e.ctx.f64_type();
-    (0..count)
-        .map(|i| e.load_typed(double, e.at_typed(k.scalars, e.n(u64::from(i)), double), 8))
-        .collect()
+    (0..count).map(|i| k.e.load(k.scalars, k.e.n(u64::from(i)))).collect()
 }
 
 /// Emits an elementwise kernel.
@@ -144,13 +140,26 @@ pub(super) fn gemm<'c>(k: &Launch<'_, 'c>, g: &Gemm) {
         .map(|(&access, &buffer)| (access == Access::Scalar).then(|| e.load(buffer, e.n(0))))
         .collect();
     let lanes = e.lanes();
+    let blocking = Blocking::of(g.m, g.n, g.k, e.dtype());
+    // A product that is stored in bf16 is summed in workspace, a block of columns at a time.
+    let is_panel = outputs[0].element != e.dtype();
+    let panel = e.at(k.workspace, e.n(blocking.workspace_elems(g.transpose_a, e.dtype())));
 
     e.for_each(e.n(0), e.n(g.batch), 1, |batch| {
         let part = |rows: u64, cols: u64| e.imul(batch, e.n(rows * cols));
         let first_row = e.imul(batch, e.n(g.m));
-        let piece = |row: I<'c>, c: I<'c>, width: u64| {
+        let piece = |f: &Finished<'c>, r: I<'c>, c: I<'c>, width: u64| {
+            let row = e.iadd(first_row, r);
             let here = e.iadd(e.imul(row, e.n(g.n)), c);
-            let mut value = e.load_piece(outputs[0], here, width);
+            let mut value = if is_panel {
+                let place = e.iadd(e.imul(r, e.n(blocking.nc)), e.isub(c, f.col));
+                e.load_piece(panel, place, width)
+            } else {
+                e.load_piece(outputs[0], here, width)
+            };
+            if is_panel && g.accumulate {
+                value = e.add(e.load_piece(outputs[0], here, width), value);
+            }
             if let Some(bias) = bias {
                 value = e.add(value, e.load_piece(bias, c, width));
             }
@@ -174,13 +183,12 @@ pub(super) fn gemm<'c>(k: &Launch<'_, 'c>, g: &Gemm) {
         let finish = |f: Finished<'c>| {
             let rest = g.n % lanes;
             e.for_each(f.row, f.row_end, 1, |r| {
-                let row = e.iadd(first_row, r);
                 // Blocks start at multiples of the virtual vector, so only the last one of a row ends within one.
                 let whole = e.isub(f.col_end, e.irem(f.col_end, lanes));
-                e.for_each(f.col, whole, lanes, |c| piece(row, c, lanes));
+                e.for_each(f.col, whole, lanes, |c| piece(&f, r, c, lanes));
                 if rest > 0 {
                     let last = e.icmp(IntPredicate::EQ, f.col_end, e.n(g.n));
-                    e.if_true(last, || piece(row, e.n(g.n - rest), rest));
+                    e.if_true(last, || piece(&f, r, e.n(g.n - rest), rest));
                 }
             });
         };
@@ -194,14 +202,15 @@ pub(super) fn gemm<'c>(k: &Launch<'_, 'c>, g: &Gemm) {
             b: e.at(k.buffers[1], part(g.k, g.n)),
             ldb: e.n(if g.transpose_b { g.k } else { g.n }),
             transpose_b: g.transpose_b,
-            c: e.at(outputs[0], part(g.m, g.n)),
-            ldc: e.n(g.n),
-            accumulate: g.accumulate,
-            blocking: Blocking::of(g.m, g.n, g.k, e.dtype()),
+            c: if is_panel { panel } else { e.at(outputs[0], part(g.m, g.n)) },
+            ldc: e.n(if is_panel { blocking.nc } else { g.n }),
+            is_panel,
+            accumulate: g.accumulate && !is_panel,
+            blocking,
             workspace: k.workspace,
         };
         let finish: Option<&dyn Fn(Finished<'c>)> =
-            if g.bias || g.epilogue.is_some() { Some(&finish) } else { None };
+            if g.bias || g.epilogue.is_some() || is_panel { Some(&finish) } else { None };
         gemm::product(e, &product, finish);
     });
 }

@@ -17,9 +17,9 @@ mod rows;
 
 use crate::compile::OptLevel;
 use crate::error::CodegenError;
-use crate::kernel::{Body, Kernel};
+use crate::kernel::{Body, Dtype, Kernel, Parameter};
 use crate::target::Target;
-use emit::{Emitter, P, V};
+use emit::{Emitter, P};
 use inkwell::OptimizationLevel;
 use inkwell::context::Context;
 use inkwell::module::Linkage;
@@ -154,16 +154,17 @@ fn target_machine(target: &Target, opt: OptLevel) -> Result<TargetMachine, Codeg
 }
 
 fn function(e: &Emitter<'_>, symbol: &str, kernel: &Kernel) {
-    let count = kernel.parameters().len() as u64;
+    let parameters = kernel.parameters();
     let ptr = e.ptr_type();
     e.set_dtype(kernel.dtype);
     e.define(symbol, Linkage::External, &[ptr, ptr, ptr], |args| {
-        let [table, scalars, workspace] = [0, 1, 2].map(|i: usize| args[i].into_pointer_value());
-        let pointer = ptr.into_pointer_type();
-        let buffers = (0..count)
-            .map(|i| e.load_typed(pointer, e.at_typed(table, e.n(i), pointer), 8))
-            .map(V::into_pointer_value)
-            .collect();
+        let (table, pointer) = (args[0].into_pointer_value(), ptr.into_pointer_type());
+        let buffer = |(i, parameter): (usize, &Parameter)| {
+            let place = e.at_typed(table, e.n(i as u64), pointer);
+            e.pointer(e.load_typed(pointer, place, 8), parameter.dtype)
+        };
+        let buffers = parameters.iter().enumerate().map(buffer).collect();
+        let (scalars, workspace) = (e.pointer(args[1], Dtype::F64), e.pointer(args[2], e.dtype()));
         body(&Launch { e, buffers, scalars, workspace }, &kernel.body);
     });
 }
@@ -189,6 +190,7 @@ fn body(k: &Launch<'_, '_>, body: &Body) {
         Body::EmbeddingDw(s) => rows::embedding_gradient(k, s),
         &Body::SumRows { rows, cols } => rows::sum_rows(k, rows, cols),
         &Body::SwapBlocks { a, b, block } => rows::swap_blocks(k, a, b, block),
+        &Body::Cast { elems, to } => rows::cast(k, elems, to),
         &Body::SumSquares { elems } => rows::sum_squares(k, elems),
         Body::ClipScale { max_norm } => rows::clip_scale(k, max_norm.get()),
     }

@@ -83,22 +83,22 @@ pub(super) fn input_gradient(k: &Launch<'_, '_>, n: &Norm) {
 /// `x, dy, dgamma, [dbeta]`.
 pub(super) fn weight_gradient(k: &Launch<'_, '_>, n: &Norm) {
     let e = k.e;
-    let (dgamma, dbeta) = (k.buffers[2], k.buffers.get(3).copied());
-    for out in [Some(dgamma), dbeta].into_iter().flatten() {
-        super::rows::fill_zero(e, out, n.cols);
-    }
-    e.for_each(e.n(0), e.n(n.rows), 1, |r| {
-        let start = e.imul(r, e.n(n.cols));
-        let (x, dy) = (e.at(k.buffers[0], start), e.at(k.buffers[1], start));
-        let stats = statistics(e, n, x);
-        e.for_pieces(n.cols, |c, width| {
-            let gradient = e.load_piece(dy, c, width);
-            let normal = stats.normalise(e, e.load_piece(x, c, width));
-            let sum = e.add(e.load_piece(dgamma, c, width), e.mul(gradient, normal));
-            e.store_piece(dgamma, c, sum, width);
-            if let Some(dbeta) = dbeta {
-                e.store_piece(dbeta, c, e.add(e.load_piece(dbeta, c, width), gradient), width);
-            }
+    super::rows::summed(k, &k.buffers[2..], n.cols, |sums| {
+        let (dgamma, dbeta) = (sums[0], sums.get(1).copied());
+        e.for_each(e.n(0), e.n(n.rows), 1, |r| {
+            let start = e.imul(r, e.n(n.cols));
+            let (x, dy) = (e.at(k.buffers[0], start), e.at(k.buffers[1], start));
+            let stats = statistics(e, n, x);
+            e.for_pieces(n.cols, |c, width| {
+                let gradient = e.load_piece(dy, c, width);
+                let normal = stats.normalise(e, e.load_piece(x, c, width));
+                let sum = e.add(e.load_piece(dgamma, c, width), e.mul(gradient, normal));
+                e.store_piece(dgamma, c, sum, width);
+                if let Some(dbeta) = dbeta {
+                    let sum = e.add(e.load_piece(dbeta, c, width), gradient);
+                    e.store_piece(dbeta, c, sum, width);
+                }
+            });
         });
     });
 }

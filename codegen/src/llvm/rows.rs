@@ -13,6 +13,41 @@ pub(super) fn fill_zero<'c>(e: &Emitter<'c>, out: P<'c>, elems: u64) {
     e.for_pieces(elems, |i, width| e.store_piece(out, i, zero, width));
 }
 
+/// Rounds `elems` elements to another type.
+pub(super) fn copy<'c>(e: &Emitter<'c>, from: P<'c>, to: P<'c>, elems: u64) {
+    e.for_pieces(elems, |i, width| e.store_piece(to, i, e.load_piece(from, i, width), width));
+}
+
+/// Runs `body` on places for sums of `elems` elements each, which start at zero: the results themselves, or, where those
+/// are of bf16, workspace, which is rounded to them at the end.
+pub(super) fn summed<'c>(
+    k: &Launch<'_, 'c>,
+    results: &[P<'c>],
+    elems: u64,
+    body: impl FnOnce(&[P<'c>]),
+) {
+    let e = k.e;
+    let place = |(i, result): (usize, &P<'c>)| match result.element {
+        Dtype::Bf16 => e.at(k.workspace, e.n(i as u64 * elems)),
+        _ => *result,
+    };
+    let sums: Vec<P<'c>> = results.iter().enumerate().map(place).collect();
+    sums.iter().for_each(|sum| fill_zero(e, *sum, elems));
+    body(&sums);
+    for (sum, result) in sums.iter().zip(results).filter(|(_, r)| r.element == Dtype::Bf16) {
+        copy(e, *sum, *result, elems);
+    }
+}
+
+/// `x, y`.
+pub(super) fn cast(k: &Launch<'_, '_>, elems: u64, to: Dtype) {
+    let e = k.e;
+    e.for_pieces(elems, |i, width| {
+        let value = e.load_piece(k.buffers[0], i, width);
+        e.store_piece(k.buffers[1], i, e.convert_lanes(value, to.computed()), width);
+    });
+}
+
 /// Token `index` and whether it is below `limit`; an illegal one becomes zero so that no wild address is formed.
 pub(super) fn token<'c>(
     e: &Emitter<'c>,
@@ -20,8 +55,7 @@ pub(super) fn token<'c>(
     index: I<'c>,
     limit: u64,
 ) -> (I<'c>, I<'c>) {
-    let short = e.ctx.i32_type();
-    let value = e.load_typed(short, e.at_typed(tokens, index, short), 4).into_int_value();
+    let value = e.load(tokens, index).into_int_value();
     let value = built(e.b.build_int_s_extend(value, e.i64(), ""));
     let legal = e.icmp(IntPredicate::ULT, value, e.n(limit));
     (e.select(legal.into(), value.into(), e.n(0).into()).into_int_value(), legal)
@@ -46,13 +80,14 @@ pub(super) fn embedding(k: &Launch<'_, '_>, s: &Embedding) {
 /// `tokens, dy, dw`.
 pub(super) fn embedding_gradient(k: &Launch<'_, '_>, s: &Embedding) {
     let e = k.e;
-    fill_zero(e, k.buffers[2], s.vocab * s.dim);
-    e.for_each(e.n(0), e.n(s.rows), 1, |r| {
-        let (token, legal) = token(e, k.buffers[0], r, s.vocab);
-        e.if_true(legal, || {
-            let from = e.at(k.buffers[1], e.imul(r, e.n(s.dim)));
-            let to = e.at(k.buffers[2], e.imul(token, e.n(s.dim)));
-            add_row(e, from, to, s.dim);
+    summed(k, &[k.buffers[2]], s.vocab * s.dim, |sums| {
+        e.for_each(e.n(0), e.n(s.rows), 1, |r| {
+            let (token, legal) = token(e, k.buffers[0], r, s.vocab);
+            e.if_true(legal, || {
+                let from = e.at(k.buffers[1], e.imul(r, e.n(s.dim)));
+                let to = e.at(sums[0], e.imul(token, e.n(s.dim)));
+                add_row(e, from, to, s.dim);
+            });
         });
     });
 }
@@ -67,9 +102,10 @@ fn add_row<'c>(e: &Emitter<'c>, from: P<'c>, to: P<'c>, cols: u64) {
 /// `x, y`.
 pub(super) fn sum_rows(k: &Launch<'_, '_>, rows: u64, cols: u64) {
     let e = k.e;
-    fill_zero(e, k.buffers[1], cols);
-    e.for_each(e.n(0), e.n(rows), 1, |r| {
-        add_row(e, e.at(k.buffers[0], e.imul(r, e.n(cols))), k.buffers[1], cols);
+    summed(k, &[k.buffers[1]], cols, |sums| {
+        e.for_each(e.n(0), e.n(rows), 1, |r| {
+            add_row(e, e.at(k.buffers[0], e.imul(r, e.n(cols))), sums[0], cols);
+        });
     });
 }
 
@@ -96,10 +132,10 @@ pub(super) fn sum_squares(k: &Launch<'_, '_>, elems: u64) {
     let sum = e.local(e.ctx.f64_type().vec_type(lanes as u32).const_zero().into());
     e.for_pieces(elems, |i, width| {
         let value = e.load_piece(k.buffers[0], i, width);
-        let value = if e.dtype() == Dtype::F32 { e.widen(value) } else { value };
+        let value = e.convert_lanes(value, Dtype::F64);
         e.set(&sum, e.add(e.get(&sum), e.mul(value, value)));
     });
-    e.store_aligned(k.buffers[1], e.lane_sum(e.get(&sum)), 8);
+    e.store(k.buffers[1], e.n(0), e.lane_sum(e.get(&sum)));
 }
 
 /// `total, scale`.
@@ -165,10 +201,11 @@ pub(super) fn rotary(k: &Launch<'_, '_>, s: &Rotary) {
 pub(crate) use crate::reference::rotary_angle;
 
 fn table<'c>(e: &Emitter<'c>, name: &str, values: impl FnOnce() -> Vec<f64>) -> P<'c> {
+    let pointer = |address| P { address, element: e.dtype() };
     let suffix = if e.dtype() == Dtype::F64 { "f64" } else { "f32" };
     let name = format!("piper.{name}.{suffix}");
     if let Some(existing) = e.module.get_global(&name) {
-        return existing.as_pointer_value();
+        return pointer(existing.as_pointer_value());
     }
     let real = e.real();
     let elements: Vec<_> = values().into_iter().map(|v| real.const_float(v)).collect();
@@ -178,7 +215,7 @@ fn table<'c>(e: &Emitter<'c>, name: &str, values: impl FnOnce() -> Vec<f64>) -> 
     global.set_constant(true);
     global.set_linkage(Linkage::Internal);
     global.set_alignment(64);
-    global.as_pointer_value()
+    pointer(global.as_pointer_value())
 }
 
 /// A value repeated over the virtual vector.

@@ -2,7 +2,8 @@
 //!
 //! This is what generated code is tested against and what runs where LLVM is absent. Sums run in ascending order except
 //! where a kernel's definition says otherwise, and the standard library supplies `exp`, `ln` and `tanh`; so results
-//! agree with generated code to rounding, and to the bit where a kernel neither sums nor calls those.
+//! agree with generated code to rounding, and to the bit where a kernel neither sums nor calls those. Buffers
+//! of bf16 are widened when read and rounded when written.
 
 mod attention;
 mod map;
@@ -12,7 +13,7 @@ mod rows;
 
 pub use rows::rotary_angle;
 
-use crate::kernel::{Body, Dtype, Kernel};
+use crate::kernel::{Body, Dtype, Kernel, bf16_from_f32, bf16_to_f32};
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 /// A buffer bound to one kernel parameter.
@@ -24,6 +25,8 @@ pub enum Slice<'a> {
     F64(&'a mut [f64]),
     /// i32 elements.
     I32(&'a mut [i32]),
+    /// bf16 elements, as bits.
+    Bf16(&'a mut [u16]),
 }
 
 impl Slice<'_> {
@@ -33,6 +36,7 @@ impl Slice<'_> {
             Self::F32(_) => Dtype::F32,
             Self::F64(_) => Dtype::F64,
             Self::I32(_) => Dtype::I32,
+            Self::Bf16(_) => Dtype::Bf16,
         }
     }
 
@@ -42,6 +46,7 @@ impl Slice<'_> {
             Self::F32(s) => s.len(),
             Self::F64(s) => s.len(),
             Self::I32(s) => s.len(),
+            Self::Bf16(s) => s.len(),
         }
     }
 
@@ -147,6 +152,7 @@ fn run<T: Element>(body: &Body, b: &mut Buffers<'_, '_>, scalars: &[f64]) {
         &Body::SwapBlocks { a, b: columns, block } => {
             rows::swap_blocks::<T>([a, columns, block].map(|n| n as usize), b);
         }
+        &Body::Cast { to, .. } => rows::cast::<T>(to, b),
         Body::SumSquares { .. } => rows::sum_squares::<T>(b),
         Body::ClipScale { max_norm } => rows::clip_scale::<T>(max_norm.get(), b),
     }
@@ -158,7 +164,10 @@ struct Buffers<'a, 'b>(&'a mut [Slice<'b>]);
 
 impl Buffers<'_, '_> {
     fn read<T: Element>(&self, index: usize) -> Vec<T> {
-        T::of(&self.0[index]).to_vec()
+        match &self.0[index] {
+            Slice::Bf16(bits) => bits.iter().map(|&b| T::narrow(bf16_to_f32(b))).collect(),
+            slice => T::of(slice).to_vec(),
+        }
     }
 
     fn tokens(&self, index: usize) -> Vec<i32> {
@@ -171,7 +180,13 @@ impl Buffers<'_, '_> {
     }
 
     fn write<T: Element>(&mut self, index: usize, values: &[T]) {
-        T::of_mut(&mut self.0[index]).copy_from_slice(values);
+        match &mut self.0[index] {
+            Slice::Bf16(bits) => {
+                let rounded = values.iter().map(|v| bf16_from_f32(v.narrowed()));
+                bits.iter_mut().zip(rounded).for_each(|(to, from)| *to = from);
+            }
+            slice => T::of_mut(slice).copy_from_slice(values),
+        }
     }
 }
 
@@ -191,6 +206,9 @@ pub(crate) trait Element:
     const LANES: usize;
     fn new(value: f64) -> Self;
     fn double(self) -> f64;
+    /// From f32, exactly; and to f32, rounded: what buffers of bf16 are read and written by.
+    fn narrow(value: f32) -> Self;
+    fn narrowed(self) -> f32;
     fn sqrt(self) -> Self;
     fn exp(self) -> Self;
     fn ln(self) -> Self;
@@ -210,6 +228,12 @@ macro_rules! element {
             }
             fn double(self) -> f64 {
                 f64::from(self)
+            }
+            fn narrow(value: f32) -> Self {
+                $type::from(value)
+            }
+            fn narrowed(self) -> f32 {
+                self as f32
             }
             fn sqrt(self) -> Self {
                 $type::sqrt(self)

@@ -1,7 +1,7 @@
 //! Look-ups, losses, rotary positions, sums and clipping.
 
 use super::{Buffers, Element, larger};
-use crate::kernel::{CrossEntropy, Embedding};
+use crate::kernel::{CrossEntropy, Dtype, Embedding};
 
 fn legal(token: i32, limit: u64) -> Option<usize> {
     usize::try_from(token).ok().filter(|&t| (t as u64) < limit)
@@ -115,6 +115,14 @@ pub(super) fn swap_blocks<T: Element>([a, columns, block]: [usize; 3], b: &mut B
         }
     }
     b.write(1, &y);
+}
+
+pub(super) fn cast<T: Element>(to: Dtype, b: &mut Buffers<'_, '_>) {
+    let x = b.read::<T>(0);
+    match to {
+        Dtype::F64 => b.write(1, &x.iter().map(|v| v.double()).collect::<Vec<f64>>()),
+        _ => b.write(1, &x.iter().map(|v| v.narrowed()).collect::<Vec<f32>>()),
+    }
 }
 
 /// One partial sum a lane, folded by halves: the same bits as generated code.

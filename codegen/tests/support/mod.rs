@@ -1,7 +1,7 @@
 //! Compiles kernels, loads the shared object, and runs kernels natively and by the reference on the same data.
 #![allow(dead_code, unsafe_code)]
 
-use piper_codegen::kernel::{Dtype, Kernel};
+use piper_codegen::kernel::{Dtype, Kernel, bf16_from_f32, bf16_to_f32};
 use piper_codegen::reference::{Slice, evaluate};
 use piper_codegen::{Isolation, OptLevel, Target, VectorLevel, compile};
 use std::ffi::c_void;
@@ -13,6 +13,7 @@ pub(crate) enum Data {
     F32(Vec<f32>),
     F64(Vec<f64>),
     I32(Vec<i32>),
+    Bf16(Vec<u16>),
 }
 
 impl Data {
@@ -21,6 +22,7 @@ impl Data {
             Self::F32(v) => v.iter().map(|&x| f64::from(x)).collect(),
             Self::F64(v) => v.clone(),
             Self::I32(v) => v.iter().map(|&x| f64::from(x)).collect(),
+            Self::Bf16(v) => v.iter().map(|&x| f64::from(bf16_to_f32(x))).collect(),
         }
     }
 
@@ -29,6 +31,7 @@ impl Data {
             Self::F32(v) => v.iter().map(|x| u64::from(x.to_bits())).collect(),
             Self::F64(v) => v.iter().map(|x| x.to_bits()).collect(),
             Self::I32(v) => v.iter().map(|&x| x as u64).collect(),
+            Self::Bf16(v) => v.iter().map(|&x| u64::from(x)).collect(),
         }
     }
 
@@ -37,6 +40,7 @@ impl Data {
             Self::F32(v) => Slice::F32(v),
             Self::F64(v) => Slice::F64(v),
             Self::I32(v) => Slice::I32(v),
+            Self::Bf16(v) => Slice::Bf16(v),
         }
     }
 
@@ -45,6 +49,7 @@ impl Data {
             Self::F32(v) => v.as_mut_ptr().cast(),
             Self::F64(v) => v.as_mut_ptr().cast(),
             Self::I32(v) => v.as_mut_ptr().cast(),
+            Self::Bf16(v) => v.as_mut_ptr().cast(),
         }
     }
 }
@@ -76,6 +81,9 @@ pub(crate) fn random_data(kernel: &Kernel, seed: u64, tokens_below: u64) -> Vec<
         .map(|p| match p.dtype {
             Dtype::F32 => Data::F32((0..p.elems).map(|_| random.unit() as f32).collect()),
             Dtype::F64 => Data::F64((0..p.elems).map(|_| random.unit()).collect()),
+            Dtype::Bf16 => {
+                Data::Bf16((0..p.elems).map(|_| bf16_from_f32(random.unit() as f32)).collect())
+            }
             Dtype::I32 => {
                 Data::I32((0..p.elems).map(|_| (random.next() % tokens_below) as i32).collect())
             }
@@ -125,6 +133,7 @@ impl Native {
                 Data::F32(v) => v.extend([12345.0; 32]),
                 Data::F64(v) => v.extend([12345.0; 16]),
                 Data::I32(v) => v.extend([12345; 32]),
+                Data::Bf16(v) => v.extend([bf16_from_f32(12345.0); 64]),
             }
         }
         let workspace_len = kernel.workspace_bytes() as usize / 8 + 1;
@@ -139,16 +148,18 @@ impl Native {
             function(pointers.as_ptr(), scalars.as_ptr(), workspace.as_mut_ptr().cast());
         }
         assert!(workspace[workspace_len..].iter().all(|&x| x == 12345.0), "workspace overrun");
+        let bf16_guard = f64::from(bf16_to_f32(bf16_from_f32(12345.0)));
         for (d, original) in guarded.iter_mut().zip(data) {
             let len = original.bits().len();
             assert!(
-                d.doubles()[len..].iter().all(|&x| x == 12345.0),
+                d.doubles()[len..].iter().all(|&x| x == 12345.0 || x == bf16_guard),
                 "buffer overrun in {kernel:?}"
             );
             match d {
                 Data::F32(v) => v.truncate(len),
                 Data::F64(v) => v.truncate(len),
                 Data::I32(v) => v.truncate(len),
+                Data::Bf16(v) => v.truncate(len),
             }
         }
         guarded
@@ -166,7 +177,8 @@ pub(crate) fn levels() -> Vec<VectorLevel> {
 /// Compares each kernel with the reference on every level, and with itself bit by bit.
 ///
 /// The tolerance is `factor * epsilon * (largest magnitude of the buffer + 1)`: errors of sums scale with the terms,
-/// not with the result.
+/// not with the result. A buffer of bf16 is summed in f32 and rounded once, so it may differ by one unit in the last place
+/// more, unless the factor is zero.
 pub(crate) fn check(kernels: &[Kernel], scalars: &[f64], tokens_below: u64, factor: f64) {
     for level in levels() {
         let native = Native::new(kernels, level);
@@ -194,12 +206,15 @@ pub(crate) fn check_one(
             b.bits(),
             "{level:?} {kernel:?}: parameter {i} differs between two runs"
         );
+        let is_narrow = matches!(e, Data::Bf16(_));
         let (e, a) = (e.doubles(), a.doubles());
         let epsilon =
             if kernel.dtype == Dtype::F64 { f64::EPSILON } else { f64::from(f32::EPSILON) };
         let largest = e.iter().filter(|x| x.is_finite()).fold(0.0_f64, |m, x| m.max(x.abs()));
-        let tolerance = factor * epsilon * (largest + 1.0);
+        let sums = factor * epsilon * (largest + 1.0);
+        let ulp = if factor > 0.0 && is_narrow { 2_f64.powi(-7) } else { 0.0 };
         for (j, (&e, &a)) in e.iter().zip(&a).enumerate() {
+            let tolerance = sums + ulp * e.abs();
             let equal = e == a || (e.is_nan() && a.is_nan()) || (e - a).abs() <= tolerance;
             assert!(
                 equal,

@@ -117,9 +117,8 @@ fn the_gradient_norm_counts_tied_and_replicated_parameters_once() {
     }
 }
 
-/// bf16 rounds every activation, and the same ones under every strategy: with the fixed tree the bits are those of one device.
-#[test]
-fn mixed_precision_has_the_bits_of_one_device_with_a_fixed_tree() {
+/// Strategies that compute in bf16.
+fn mixed() -> [Strategy; 4] {
     let mixed = [
         ("1f1b pp2", r#""pp" = 2, "dp" = 2"#, "", "stage = 0"),
         ("1f1b pp2 zero 1", r#""pp" = 2, "dp" = 2"#, "", "stage = 1 bucket = \"4KiB\""),
@@ -131,18 +130,74 @@ fn mixed_precision_has_the_bits_of_one_device_with_a_fixed_tree() {
             "stage = 3 group = \"segment\" gather = \"microbatch\" prefetch = 1 reduce = \"each\"",
         ),
     ];
-    for (name, mesh, types, zero) in mixed {
+    mixed.map(|(name, mesh, types, zero)| {
         let directives = format!(
             "strategy.precision compute = bf16{types}\nstrategy.pipeline over \"pp\" stages = \"PP\" schedule = \"1f1b\" microbatches = 4\n\
              strategy.zero over \"dp\" {zero}"
         );
         let directives: &'static str = Box::leak(directives.into_boxed_str());
-        let strategy = Strategy { name, stages: 2, mesh, directives };
-        let model = Gpt { is_f64: false, layers: 2, ..SMALL };
-        for level in [Level::Dag, Level::Kernel] {
+        Strategy { name, stages: 2, mesh, directives }
+    })
+}
+
+/// bf16 rounds every activation, and the same ones under every strategy: with the fixed tree the bits are those of one device.
+#[test]
+fn mixed_precision_has_the_bits_of_one_device_with_a_fixed_tree() {
+    let model = Gpt { is_f64: false, layers: 2, ..SMALL };
+    let native = cfg!(feature = "llvm").then_some(Level::Native);
+    for strategy in mixed() {
+        for level in [Level::Dag, Level::Kernel].into_iter().chain(native) {
             let comparison = compared(model, &strategy, ADAMW, level, true).expect("runs");
             let report = comparison.report(Tier::Bitwise);
-            assert!(comparison.meets(Tier::Bitwise), "{name}\n{report}");
+            assert!(comparison.meets(Tier::Bitwise), "{} {level:?}\n{report}", strategy.name);
+        }
+    }
+}
+
+/// Machine code rounds to bf16 once a kernel, the interpreter at every operation: it is as near to f32 as the interpreter is.
+#[cfg(feature = "llvm")]
+#[test]
+fn native_mixed_precision_is_as_near_to_f32_as_the_interpreters() {
+    use piper_run::compile::{Options, compile};
+    use piper_run::run::{EngineOptions, open};
+    use piper_run::train::Training;
+    use piper_runtime::StopFlag;
+    use std::time::Duration;
+
+    let model = Gpt { is_f64: false, layers: 2, ..SMALL };
+    let corpus = Corpus::of("text", TEXT.to_vec(), 7).expect("long enough");
+    let distance = |strategy: &Strategy, level: Level, optimizer: &str| {
+        let text = model.text(strategy, optimizer);
+        let wide = text.lines().filter(|line| !line.contains("strategy.precision"));
+        let wide = wide.collect::<Vec<_>>().join("\n");
+        let compiled =
+            |text: &str| compile(strategy.name, text, Options::default()).expect("compiles");
+        let (mut ours, mut theirs) = (compiled(&text), compiled(&wide));
+        let engine = EngineOptions {
+            level,
+            gradients: true,
+            isolation: Isolation::InProcess,
+            trace: false,
+            timeout: Duration::from_secs(120),
+            stop: StopFlag::new(),
+        };
+        let learning_rate = ours.learning_rate.clone();
+        let training = Training { corpus: &corpus, steps: 5, learning_rate, stop: StopFlag::new() };
+        let mut ours = open(&mut ours, &engine).expect("opens");
+        let mut theirs = open(&mut theirs, &engine).expect("opens");
+        let trained = training.run(&mut *ours, Some(&mut *theirs), |_| ()).expect("trains");
+        trained.comparison.expect("compared")
+    };
+    for strategy in mixed() {
+        for optimizer in [SGD, ADAMW] {
+            let native = distance(&strategy, Level::Native, optimizer);
+            let interpreted = distance(&strategy, Level::Kernel, optimizer);
+            let report = format!(
+                "{} {optimizer}\nnative {native:?}\ninterpreted {interpreted:?}",
+                strategy.name
+            );
+            assert!(native.has_gradients && native.loss <= 1e-3, "{report}");
+            assert!(native.gradient.0 <= 1.5 * interpreted.gradient.0, "{report}");
         }
     }
 }

@@ -1,58 +1,153 @@
-//! Loads, stores and local variables.
+//! Loads, stores and local variables. Loads widen what is stored in bf16, stores round to it, so that kernels are written
+//! once for all element types.
 
-use super::{Emitter, I, P, V, built};
-use inkwell::types::{BasicType, BasicTypeEnum};
-use inkwell::values::BasicValue;
+use super::{Emitter, I, V, built};
+use crate::kernel::Dtype;
+use inkwell::FloatPredicate;
+use inkwell::types::{BasicType, BasicTypeEnum, VectorType};
+use inkwell::values::{BasicValue, PointerValue};
 
 /// A mutable local variable.
 pub(crate) struct Local<'c> {
-    slot: P<'c>,
+    slot: PointerValue<'c>,
     ty: BasicTypeEnum<'c>,
 }
 
+/// A pointer to elements of one type, which may be narrower than what is computed with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct P<'c> {
+    pub(crate) address: PointerValue<'c>,
+    pub(crate) element: Dtype,
+}
+
+impl<'c> From<P<'c>> for V<'c> {
+    fn from(pointer: P<'c>) -> Self {
+        pointer.address.into()
+    }
+}
+
 impl<'c> Emitter<'c> {
+    /// A pointer, given as an argument, to elements of a type.
+    pub(crate) fn pointer(&self, address: V<'c>, element: Dtype) -> P<'c> {
+        P { address: address.into_pointer_value(), element }
+    }
+
+    /// What elements are in memory; of bf16 the bits.
+    fn stored(&self, element: Dtype) -> BasicTypeEnum<'c> {
+        match element {
+            Dtype::F32 => self.ctx.f32_type().into(),
+            Dtype::F64 => self.ctx.f64_type().into(),
+            Dtype::I32 => self.ctx.i32_type().into(),
+            Dtype::Bf16 => self.ctx.i16_type().into(),
+        }
+    }
+
     /// Address of element `index` of an array of `ty`.
     #[allow(unsafe_code)]
-    pub(crate) fn at_typed(&self, base: P<'c>, index: I<'c>, ty: impl BasicType<'c>) -> P<'c> {
+    pub(crate) fn at_typed(
+        &self,
+        base: PointerValue<'c>,
+        index: I<'c>,
+        ty: impl BasicType<'c>,
+    ) -> PointerValue<'c> {
         // SAFETY: building a GEP is unsafe in inkwell because an in-bounds one with wrong indices is undefined when
         // executed. Each caller computes its index from the same shapes that `Kernel::parameters` and
         // `Kernel::workspace_bytes` are derived from.
         built(unsafe { self.b.build_in_bounds_gep(ty, base, &[index], "") })
     }
 
-    /// Address of element `index` of an array of the element type.
+    /// Pointer to element `index`.
     pub(crate) fn at(&self, base: P<'c>, index: I<'c>) -> P<'c> {
-        self.at_typed(base, index, self.real())
+        P { address: self.at_typed(base.address, index, self.stored(base.element)), ..base }
     }
 
-    pub(crate) fn load_typed(&self, ty: impl BasicType<'c>, address: P<'c>, align: u64) -> V<'c> {
+    pub(crate) fn load_typed(
+        &self,
+        ty: impl BasicType<'c>,
+        address: PointerValue<'c>,
+        align: u64,
+    ) -> V<'c> {
         let value = built(self.b.build_load(ty, address, ""));
         let load = value.as_instruction_value().expect("a load is an instruction");
         load.set_alignment(align as u32).expect("alignments are powers of two");
         value
     }
 
-    pub(crate) fn store_aligned(&self, address: P<'c>, value: V<'c>, align: u64) {
+    fn store_aligned(&self, address: PointerValue<'c>, value: V<'c>, align: u64) {
         let store = built(self.b.build_store(address, value));
         store.set_alignment(align as u32).expect("alignments are powers of two");
     }
 
-    /// One element.
+    /// One element; of bf16 as f32.
     pub(crate) fn load(&self, base: P<'c>, index: I<'c>) -> V<'c> {
-        self.load_typed(self.real(), self.at(base, index), self.dtype().bytes())
+        let P { address, element } = self.at(base, index);
+        self.widened(self.load_typed(self.stored(element), address, element.bytes()), element)
     }
 
+    /// Writes one element, rounded if they are bf16.
     pub(crate) fn store(&self, base: P<'c>, index: I<'c>, value: V<'c>) {
-        self.store_aligned(self.at(base, index), value, self.dtype().bytes());
+        self.store_lanes(self.at(base, index), value);
     }
 
     /// `lanes` consecutive elements.
-    pub(crate) fn load_lanes(&self, address: P<'c>, lanes: u64) -> V<'c> {
-        self.load_typed(self.vector(lanes), address, self.dtype().bytes())
+    pub(crate) fn load_lanes(&self, from: P<'c>, lanes: u64) -> V<'c> {
+        let ty = match self.stored(from.element) {
+            BasicTypeEnum::FloatType(t) => t.vec_type(lanes as u32),
+            other => other.into_int_type().vec_type(lanes as u32),
+        };
+        self.widened(self.load_typed(ty, from.address, from.element.bytes()), from.element)
     }
 
-    pub(crate) fn store_lanes(&self, address: P<'c>, value: V<'c>) {
-        self.store_aligned(address, value, self.dtype().bytes());
+    /// Writes consecutive elements.
+    pub(crate) fn store_lanes(&self, to: P<'c>, value: V<'c>) {
+        let value = if to.element == Dtype::Bf16 { self.bf16_bits(value) } else { value };
+        self.store_aligned(to.address, value, to.element.bytes());
+    }
+
+    fn widened(&self, value: V<'c>, element: Dtype) -> V<'c> {
+        if element != Dtype::Bf16 {
+            return value;
+        }
+        match value {
+            V::VectorValue(bits) => {
+                let count = bits.get_type().get_size();
+                let wide = self.ctx.i32_type().vec_type(count);
+                let bits = built(self.b.build_int_z_extend(bits, wide, ""));
+                let shift = VectorType::const_vector(&vec![
+                    self.ctx.i32_type().const_int(16, false);
+                    count as usize
+                ]);
+                let bits = built(self.b.build_left_shift(bits, shift, ""));
+                built(self.b.build_bit_cast(bits, self.ctx.f32_type().vec_type(count), ""))
+            }
+            bits => {
+                let wide = self.ctx.i32_type();
+                let bits = built(self.b.build_int_z_extend(bits.into_int_value(), wide, ""));
+                let bits = built(self.b.build_left_shift(bits, wide.const_int(16, false), ""));
+                built(self.b.build_bit_cast(bits, self.ctx.f32_type(), ""))
+            }
+        }
+    }
+
+    /// The bits of f32 values rounded to bf16, to nearest with ties to even; a NaN stays one. The instruction that
+    /// some CPUs have for this is not used: it takes subnormal values for zero.
+    fn bf16_bits(&self, value: V<'c>) -> V<'c> {
+        let bits = self.to_bits(value);
+        let constant = |n: u64| self.bits_like(value, n);
+        let high = self.shift_right(bits, constant(16));
+        let odd = self.bit_and(high, constant(1));
+        let rounded = self.bit_add(bits, self.bit_add(odd, constant(0x7fff)));
+        let rounded = self.shift_right(rounded, constant(16));
+        let nan = self.compare(FloatPredicate::UNO, value, value);
+        let chosen = self.select(nan, self.bit_or(high, constant(0x40)), rounded);
+        let short = self.ctx.i16_type();
+        match chosen {
+            V::VectorValue(v) => {
+                let ty = short.vec_type(v.get_type().get_size());
+                built(self.b.build_int_truncate(v, ty, "")).into()
+            }
+            v => built(self.b.build_int_truncate(v.into_int_value(), short, "")).into(),
+        }
     }
 
     /// A virtual vector whose first `width` lanes are read and whose others are zero. No byte beyond is touched.
@@ -62,7 +157,7 @@ impl<'c> Emitter<'c> {
         if width == lanes {
             return piece;
         }
-        let zero = self.vector(width).const_zero().into();
+        let zero = self.like(piece, 0.0);
         let indices: Vec<_> = (0..lanes).map(|l| if l < width { l } else { width }).collect();
         self.shuffle(piece, zero, &indices)
     }

@@ -15,7 +15,7 @@ use inkwell::context::Context;
 use inkwell::intrinsics::Intrinsic;
 use inkwell::module::Module;
 use inkwell::types::{BasicMetadataTypeEnum, BasicTypeEnum, FloatType, IntType, VectorType};
-use inkwell::values::{BasicValueEnum, IntValue, PointerValue, VectorValue};
+use inkwell::values::{BasicValueEnum, IntValue, VectorValue};
 use inkwell::{AddressSpace, FloatPredicate, IntPredicate};
 use std::cell::Cell;
 
@@ -23,8 +23,7 @@ use std::cell::Cell;
 pub(crate) type V<'c> = BasicValueEnum<'c>;
 /// An index or count, always 64 bits.
 pub(crate) type I<'c> = IntValue<'c>;
-/// A pointer.
-pub(crate) type P<'c> = PointerValue<'c>;
+pub(crate) use memory::P;
 
 /// Bytes of the virtual vector.
 const VIRTUAL_BYTES: u64 = 64;
@@ -95,9 +94,9 @@ impl<'c> Emitter<'c> {
 
     // ---- types ----
 
-    /// Sets the element type of what is emitted next.
+    /// Sets the type that what is emitted next computes in, given that of its elements.
     pub(crate) fn set_dtype(&self, dtype: Dtype) {
-        self.dtype.set(dtype);
+        self.dtype.set(dtype.computed());
     }
 
     pub(crate) fn dtype(&self) -> Dtype {
@@ -190,6 +189,18 @@ impl<'c> Emitter<'c> {
     float_binary!(add build_float_add, sub build_float_sub, mul build_float_mul, div build_float_div);
     int_binary!(bit_add build_int_add, bit_sub build_int_sub, bit_and build_and, bit_or build_or,
         shl build_left_shift);
+
+    pub(crate) fn shift_right(&self, a: V<'c>, b: V<'c>) -> V<'c> {
+        match (a, b) {
+            (V::VectorValue(a), V::VectorValue(b)) => {
+                built(self.b.build_right_shift(a, b, false, "")).into()
+            }
+            (a, b) => {
+                built(self.b.build_right_shift(a.into_int_value(), b.into_int_value(), false, ""))
+                    .into()
+            }
+        }
+    }
 
     pub(crate) fn shift_right_signed(&self, a: V<'c>, b: V<'c>) -> V<'c> {
         match (a, b) {
@@ -325,11 +336,14 @@ impl<'c> Emitter<'c> {
         built(self.b.build_float_cast(v.into_float_value(), self.real_of(dtype), "")).into()
     }
 
-    /// A vector widened to f64.
-    pub(crate) fn widen(&self, v: V<'c>) -> V<'c> {
+    /// A vector rounded or widened to `dtype`.
+    pub(crate) fn convert_lanes(&self, v: V<'c>, dtype: Dtype) -> V<'c> {
         let v = v.into_vector_value();
-        built(self.b.build_float_cast(v, self.ctx.f64_type().vec_type(v.get_type().get_size()), ""))
-            .into()
+        let ty = self.real_of(dtype).vec_type(v.get_type().get_size());
+        if v.get_type() == ty {
+            return v.into();
+        }
+        built(self.b.build_float_cast(v, ty, "")).into()
     }
 
     // ---- vectors ----
