@@ -36,7 +36,7 @@ fn serve() -> i32 {
     }
     let answer = serde_json::from_slice::<Request>(&request)
         .map_err(|e| format!("the request cannot be read: {e}"))
-        .and_then(|r| r.object_code().map_err(|e| e.to_string()));
+        .and_then(|r| r.code().map_err(|e| e.to_string()));
     let (tag, bytes) = match answer {
         Ok(code) => (CODE, code),
         Err(message) => (MESSAGE, message.into_bytes()),
@@ -48,12 +48,12 @@ fn serve() -> i32 {
     }
 }
 
-/// Has a child generate the object file of `request`.
+/// Has a child generate the code of `request`.
 ///
 /// # Errors
 /// [`CodegenError::Child`] with a reproducer if the child dies or answers nonsense; [`CodegenError::Llvm`] with the
 /// child's message if it reports an error; [`CodegenError::Io`] if it cannot be started.
-pub(crate) fn object_code(request: &Request) -> Result<Vec<u8>, CodegenError> {
+pub(crate) fn code(request: &Request) -> Result<Vec<u8>, CodegenError> {
     let io = |action| move |source| CodegenError::Io { action, source };
     // A program without the hook would start itself without end.
     if std::env::var_os(CHILD_VARIABLE).is_some() {

@@ -27,18 +27,40 @@ pub enum Isolation {
     InProcess,
 }
 
+/// What code is written as.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Form {
+    /// The optimised LLVM IR, as text.
+    LlvmIr,
+    /// Assembly, as text.
+    Assembly,
+    /// A relocatable object file.
+    #[default]
+    Object,
+}
+
 /// One code-generation job, as sent to the child and kept as a reproducer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Request {
     pub(crate) kernels: Vec<(String, Kernel)>,
     pub(crate) target: Target,
     pub(crate) opt: OptLevel,
+    #[serde(default)]
+    pub(crate) form: Form,
 }
 
 impl Request {
-    pub(crate) fn object_code(&self) -> Result<Vec<u8>, CodegenError> {
+    pub(crate) fn code(&self) -> Result<Vec<u8>, CodegenError> {
         #[cfg(feature = "llvm")]
-        return crate::llvm::object_code(&self.kernels, &self.target, self.opt);
+        {
+            use crate::llvm::{assembly_text, ir_text, object_code};
+            let Self { kernels, target, opt, form } = self;
+            match form {
+                Form::LlvmIr => ir_text(kernels, target, *opt).map(String::into_bytes),
+                Form::Assembly => assembly_text(kernels, target, *opt).map(String::into_bytes),
+                Form::Object => object_code(kernels, target, *opt),
+            }
+        }
         #[cfg(not(feature = "llvm"))]
         Err(CodegenError::WithoutLlvm)
     }
@@ -57,15 +79,28 @@ pub fn compile(
     opt: OptLevel,
     isolation: Isolation,
 ) -> Result<Vec<u8>, CodegenError> {
-    let request = Request { kernels: merged(kernels)?, target: target.clone(), opt };
+    crate::link::shared_object(&emit(kernels, target, opt, isolation, Form::Object)?)
+}
+
+/// The code of `kernels` in the form that is asked for. Each symbol is emitted once, in symbol order.
+///
+/// # Errors
+/// As [`compile`], but for the linker.
+pub fn emit(
+    kernels: &[(String, Kernel)],
+    target: &Target,
+    opt: OptLevel,
+    isolation: Isolation,
+    form: Form,
+) -> Result<Vec<u8>, CodegenError> {
+    let request = Request { kernels: merged(kernels)?, target: target.clone(), opt, form };
     if !cfg!(feature = "llvm") {
         return Err(CodegenError::WithoutLlvm);
     }
-    let object = match isolation {
-        Isolation::Child => crate::child::object_code(&request)?,
-        Isolation::InProcess => request.object_code()?,
-    };
-    crate::link::shared_object(&object)
+    match isolation {
+        Isolation::Child => crate::child::code(&request),
+        Isolation::InProcess => request.code(),
+    }
 }
 
 /// Checks all kernels and keeps one of each symbol.

@@ -38,7 +38,7 @@ pub mod scalar;
 mod target;
 
 pub use child::{CHILD_VARIABLE, child_main};
-pub use compile::{Isolation, OptLevel, compile};
+pub use compile::{Form, Isolation, OptLevel, compile, emit};
 pub use error::CodegenError;
 pub use kernel::Kernel;
 pub use link::shared_object;

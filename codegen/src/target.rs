@@ -56,6 +56,36 @@ impl Target {
         Self { triple: None, cpu: cpu.into(), features: String::new(), vectors: level }
     }
 
+    /// The target of a name as people give it: `host`, or a level of this machine's architecture (`x86-64`, `x86-64-v3`,
+    /// `x86-64-v4`; on AArch64 `aarch64`).
+    ///
+    /// # Errors
+    /// Another name; the message lists those that there are.
+    pub fn named(name: &str) -> Result<Self, String> {
+        let levels: &[(&str, VectorLevel)] = if cfg!(target_arch = "aarch64") {
+            &[("aarch64", VectorLevel::Neon)]
+        } else {
+            &[
+                ("x86-64", VectorLevel::Portable),
+                ("x86-64-v3", VectorLevel::Avx2),
+                ("x86-64-v4", VectorLevel::Avx512),
+            ]
+        };
+        if name == "host" {
+            return Ok(Self::host());
+        }
+        match levels.iter().find(|(known, _)| *known == name) {
+            Some((_, level)) => Ok(Self::generic(*level)),
+            None => {
+                let names: Vec<&str> = levels.iter().map(|(known, _)| *known).collect();
+                Err(format!(
+                    "there is no target '{name}'; this build has: host, {}",
+                    names.join(", ")
+                ))
+            }
+        }
+    }
+
     /// Whether this machine can run code generated at `level`.
     pub fn host_supports(level: VectorLevel) -> bool {
         #[cfg(target_arch = "x86_64")]

@@ -33,6 +33,7 @@ pub mod recompute;
 pub mod refine_mesh;
 pub mod replicate;
 pub mod resource;
+pub mod road;
 pub mod shard;
 pub mod split;
 pub mod split_backward;

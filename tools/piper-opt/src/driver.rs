@@ -111,7 +111,7 @@ impl Tool {
         if output.code == 0 {
             let text = join(&texts, &flags.checking.output_split_marker);
             match file {
-                None => output.stdout = text.into_bytes(),
+                None => output.stdout = text,
                 Some(mut file) => {
                     // The file remembers what went wrong.
                     let _ = file.write(&text);

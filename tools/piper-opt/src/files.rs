@@ -79,7 +79,7 @@ impl OutputFile {
     ///
     /// # Errors
     /// It could not be written, now or before; [`keep`](Self::keep) says why.
-    pub(crate) fn write(&mut self, text: &str) -> std::io::Result<()> {
+    pub(crate) fn write(&mut self, text: &[u8]) -> std::io::Result<()> {
         if self.failure.is_none() {
             self.failure = self.write_here(text).err();
         }
@@ -89,7 +89,7 @@ impl OutputFile {
         }
     }
 
-    fn write_here(&mut self, text: &str) -> std::io::Result<()> {
+    fn write_here(&mut self, text: &[u8]) -> std::io::Result<()> {
         let file = match &mut self.file {
             Some(file) => file,
             empty => empty.insert(match self.part == self.path {
@@ -97,7 +97,7 @@ impl OutputFile {
                 false => std::fs::File::create_new(&self.part)?,
             }),
         };
-        file.write_all(text.as_bytes())
+        file.write_all(text)
     }
 
     /// Puts the file in its place, unless writing it failed.
@@ -136,7 +136,7 @@ impl Drop for OutputFile {
 pub(crate) fn write(output: &str, contents: &str, cwd: &Path) -> Result<(), String> {
     let mut file = OutputFile::create(output, cwd)?;
     // The file remembers what went wrong.
-    let _ = file.write(contents);
+    let _ = file.write(contents.as_bytes());
     file.keep()
 }
 

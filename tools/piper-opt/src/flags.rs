@@ -2,6 +2,8 @@
 
 use clap::{Args, ValueEnum};
 
+use crate::emit::EmitFlags;
+
 /// What does not depend on which passes there are.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Flags {
@@ -15,6 +17,8 @@ pub(crate) struct Flags {
 
     #[command(flatten)]
     pub(crate) passes: PassFlags,
+    #[command(flatten)]
+    pub(crate) emit: EmitFlags,
     #[command(flatten)]
     pub(crate) checking: CheckingFlags,
     #[command(flatten)]

@@ -19,6 +19,7 @@
 mod args;
 mod crash;
 mod driver;
+mod emit;
 mod expected;
 mod files;
 mod flags;
@@ -78,6 +79,8 @@ pub fn main_with(
 
 /// The tool as a program: the process's arguments, streams and folder.
 pub fn main(registry: PassRegistry, dialects: Vec<Dialect>) -> ExitCode {
+    #[cfg(feature = "llvm")]
+    piper_codegen::child_main();
     crash::record_panics();
     // A pipe may hand over bytes that are no text; they can only name a file that is then not found.
     let args: Vec<String> =

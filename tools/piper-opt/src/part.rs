@@ -13,6 +13,7 @@ use piper_ir::{Context, Diagnostic, Loc, Module, Op, Reporter, Severity, Sources
 use regex::Regex;
 
 use crate::args::Invocation;
+use crate::emit::{Emission, Form};
 use crate::files::OutputFile;
 use crate::flags::{Flags, VerifyLevel};
 use crate::report::Style;
@@ -39,7 +40,7 @@ pub(crate) struct Session<'t> {
 #[derive(Debug)]
 pub(crate) struct Done {
     /// The result, unless something was wrong.
-    pub(crate) text: Option<String>,
+    pub(crate) text: Option<Vec<u8>>,
     pub(crate) stderr: String,
     pub(crate) failed: bool,
     /// The message of a panic inside a pass.
@@ -143,7 +144,7 @@ impl Session<'_> {
         phases: &mut Phases,
         kept: &mut Option<Module>,
         file: Option<&mut OutputFile>,
-    ) -> Option<String> {
+    ) -> Option<Vec<u8>> {
         let checking = &self.flags().checking;
         let parse = if checking.no_implicit_module { parse_without_module } else { parse_module };
         let parsed = timed(&mut phases.parser, || parse(&self.ctx, &part.source, reporter))?;
@@ -161,13 +162,30 @@ impl Session<'_> {
         }
         let options = self.run_options();
         stages::run(&self.job, self.registry, module, reporter, &options, trace).ok()?;
+        if self.flags().emit.emit != Form::Pir {
+            let emission = Emission {
+                flags: &self.flags().emit,
+                registry: self.registry,
+                sources: &self.sources,
+                name: &self.name,
+                options: &options,
+            };
+            let written = emission.run(module, reporter, trace)?;
+            return Some(match file {
+                None => written,
+                Some(file) => {
+                    let _ = file.write(&written);
+                    Vec::new()
+                }
+            });
+        }
         let print = options.printing.print;
         Some(timed(&mut phases.output, || match file {
-            None => print_module(module, print),
+            None => print_module(module, print).into_bytes(),
             Some(file) => {
                 // The file remembers what went wrong.
-                let _ = write_module(module, print, &mut |text| file.write(text));
-                String::new()
+                let _ = write_module(module, print, &mut |text| file.write(text.as_bytes()));
+                Vec::new()
             }
         }))
     }

@@ -51,8 +51,8 @@ fn is_near_miss(line: &str, marker: &str) -> bool {
 }
 
 /// The parts' outputs, joined.
-pub(crate) fn join(texts: &[String], marker: &str) -> String {
-    texts.join(&format!("\n{marker}\n\n"))
+pub(crate) fn join(texts: &[Vec<u8>], marker: &str) -> Vec<u8> {
+    texts.join(format!("\n{marker}\n\n").as_bytes())
 }
 
 #[cfg(test)]

@@ -3,25 +3,19 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use piper_dialects::strategy::{Kind, LearningRate, PlanSpec, plans};
+use piper_dialects::strategy::{Kind, LearningRate, PlanSpec};
 use piper_dialects::{dag, func, nn};
 use piper_ir::pass::{Instrumentation, PassRegistry, RunOptions};
 use piper_ir::text::parse_module;
 use piper_ir::verify::verify;
 use piper_ir::{Context, Module, Op, Reporter, SourceFile, Sources, Value};
-use piper_passes::apply::changes_some_microbatches;
 use piper_passes::nodes::graphs;
 use piper_passes::pipeline_text::pass_manager;
+use piper_passes::road;
 use piper_plan::{Plan, ScalarSource};
 
 use crate::data::Feed;
 use crate::{Failure, single};
-
-/// Passes over the model as it is written, up to where its inputs can be looked at.
-const MODEL: &str = "import-tags,inline-calls";
-/// Passes from there to a placed, ordered graph with an optimizer. Directives are expanded before the graph is built, so that
-/// what is wrong with them is said of the model's operations.
-const GRAPH: &str = "expand-directives,tag,precision,autodiff,repeat-casts,build-dag,{B},place{A},order{A}{R},verify-dag";
 
 /// What to compile, and how.
 #[derive(Clone, Copy, Debug, Default)]
@@ -116,39 +110,8 @@ pub fn choose_plan(
     file: &str,
     wanted: Option<&str>,
 ) -> Result<PlanSpec, Failure> {
-    let all = plans(module);
-    let name = |op: &Op| module.symbol_name(*op).unwrap_or("").to_owned();
-    let names: Vec<String> = all.iter().map(|op| format!("@{}", name(op))).collect();
-    let found = match wanted {
-        Some(wanted) => {
-            let wanted = wanted.trim_start_matches('@');
-            let found = all.iter().copied().find(|op| name(op) == wanted);
-            found.ok_or_else(|| {
-                Failure::with_hint(
-                    format!("'{file}' has no plan @{wanted}"),
-                    format!("its plans: {}", names.join(", ")),
-                )
-            })?
-        }
-        None => match all[..] {
-            [only] => only,
-            [] => {
-                return Err(Failure::with_hint(
-                    format!("'{file}' has no strategy.plan, so there is nothing to train"),
-                    "add one: strategy.plan @train for @loss on @mesh { ... }",
-                ));
-            }
-            _ => {
-                return Err(Failure::with_hint(
-                    format!("'{file}' has {} plans", all.len()),
-                    format!("choose one with --plan NAME: {}", names.join(", ")),
-                ));
-            }
-        },
-    };
-    for plan in all.into_iter().filter(|plan| *plan != found) {
-        module.erase(plan);
-    }
+    let found = road::choose_plan(module, file, wanted)
+        .map_err(|why| Failure::with_hint(why.message, why.hint))?;
     PlanSpec::read(module, found).ok_or_else(|| {
         let mut reporter = Reporter::new(module.ctx());
         verify(module, &mut reporter);
@@ -170,17 +133,15 @@ pub fn compile(file: &str, text: &str, options: Options<'_>) -> Result<Compiled,
         single::make_single(&mut module, &plan);
     }
     let (name, function) = (plan.name.clone(), plan.function_name.clone());
-    run_passes(&registry, &mut module, &sources, MODEL)?;
+    run_passes(&registry, &mut module, &sources, road::MODEL)?;
     let learning_rate = plan.directives.iter().find_map(|d| match &d.kind {
         Kind::Optimizer(spec) | Kind::Update(spec) => Some(scalar_source(spec.lr)),
         _ => None,
     });
     let feeds = feeds(&module, &function)?;
-    let accumulate = if options.fixed_tree { "{accumulate=tree}" } else { "" };
-    let passes = GRAPH
-        .replace("{B}", bodies(&module, &plan))
-        .replace("{A}", accumulate)
-        .replace("{R}", &after_the_batch(&module, &plan));
+    // As it is now: the plan of a single device has lost directives.
+    let plan = PlanSpec::read(&module, plan.op).unwrap_or(plan);
+    let passes = road::to_graph(&plan, options.fixed_tree);
     run_passes(&registry, &mut module, &sources, &passes)?;
     let Some(&graph) = graphs(&module).first() else {
         return Err(Failure::new(format!("plan @{name} gave no graph")));
@@ -199,61 +160,6 @@ pub fn compile(file: &str, text: &str, options: Options<'_>) -> Result<Compiled,
         is_f64,
         took: start.elapsed(),
     })
-}
-
-/// The passes that change chunks: before the batch is divided, as then there are few, unless microbatches differ.
-fn bodies(module: &Module, plan: &PlanSpec) -> &'static str {
-    let directives = PlanSpec::read(module, plan.op).map_or(Vec::new(), |plan| plan.directives);
-    let differ = directives.iter().any(|d| changes_some_microbatches(&d.kind));
-    match differ {
-        false => "recompute,split-backward,split{A}",
-        true => "split{A},recompute,split-backward",
-    }
-}
-
-/// The passes for what a plan has beside a division of the batch: they fail where there is nothing for them to do.
-fn after_the_batch(module: &Module, plan: &PlanSpec) -> String {
-    let mut passes = String::new();
-    let directives =
-        || PlanSpec::read(module, plan.op).map_or(Vec::new(), |plan| plan.directives).into_iter();
-    let sharded: Vec<String> = directives()
-        .filter_map(|d| match d.kind {
-            Kind::Shard { axis, .. } => Some(axis),
-            _ => None,
-        })
-        .collect();
-    if !sharded.is_empty() {
-        passes += ",shard";
-    }
-    // What is over the axis of a shard is done with it.
-    let replicated = |kind: &Kind| match kind {
-        Kind::Replicate { axis, .. } | Kind::Zero { axis, .. } => !sharded.contains(axis),
-        _ => false,
-    };
-    if directives().any(|d| replicated(&d.kind)) {
-        passes += ",replicate";
-    }
-    if plan.directives.iter().any(|d| matches!(d.kind, Kind::Precision { .. })) {
-        passes += ",hoist-casts";
-    }
-    if directives().any(|d| matches!(d.kind, Kind::Optimizer(_) | Kind::Update(_))) {
-        passes += ",update";
-    }
-    // Directives are expanded by then: what is named here is there as primitives.
-    let directive = |wanted: fn(&Kind) -> bool| directives().any(|d| wanted(&d.kind));
-    if directive(|kind| matches!(kind, Kind::Interleave { .. } | Kind::Overlap { off: false, .. }))
-    {
-        passes += ",overlap";
-    }
-    if directive(|kind| {
-        matches!(
-            kind,
-            Kind::Stream(_) | Kind::Partition(_) | Kind::Overlap { .. } | Kind::SmPartition { .. }
-        )
-    }) {
-        passes += ",resource";
-    }
-    passes
 }
 
 /// Whether an operation is a parameter in f64.

@@ -6,7 +6,7 @@ use piper_codegen::Isolation;
 use piper_interp::kernel::{Evaluator, Library, Mode};
 use piper_interp::tensor::{Bf16, Data};
 use piper_ir::{Module, Reporter};
-use piper_passes::{emit_plan, verify_device};
+use piper_passes::{emit_plan, road, verify_device};
 use piper_plan::{KernelDecl, Plan};
 use piper_runtime::{Arg, Kernel, KernelLibrary, Slice, SliceMut};
 
@@ -52,8 +52,7 @@ fn device_programs(
     gradients: bool,
 ) -> Result<Plan, Failure> {
     let registry = piper_passes::registry::all();
-    let kernelize = if level == Level::Device { "" } else { "kernelize," };
-    let pipeline = format!("lower-to-device{{probe-gradients={gradients}}},{kernelize}memory-plan");
+    let pipeline = road::to_device(level != Level::Device, gradients);
     run_passes(&registry, &mut compiled.module, &compiled.sources, &pipeline)?;
     let module = &compiled.module;
     let ctx = module.ctx_arc();

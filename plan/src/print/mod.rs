@@ -1,5 +1,9 @@
 //! Listings for people: what a device does, line by line, with names instead of numbers.
 
+mod sequence;
+
+pub use sequence::{Geometry, launch_sequence};
+
 use crate::mesh::{Affine, Coords};
 use crate::schema::*;
 use std::fmt::Write;

@@ -1,0 +1,151 @@
+//! `--emit`: what a module becomes beyond IR. The road there runs first, from wherever the module stands.
+
+use clap::{Args, ValueEnum};
+use piper_dialects::strategy::PlanSpec;
+use piper_ir::pass::{PassRegistry, RunOptions};
+use piper_ir::{Module, Op, Reporter, Sources};
+use piper_passes::{emit_plan, nodes, road, verify_device};
+use piper_plan::{Plan, print};
+
+use crate::stages::{self, Job};
+use crate::trace::Trace;
+
+/// What comes out.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "What comes out")]
+pub(crate) struct EmitFlags {
+    /// What to write. Anything but 'pir' runs the passes that lead to verified device programs
+    #[arg(long, value_name = "FORM", require_equals = true, default_value = "pir")]
+    pub(crate) emit: Form,
+
+    /// What code is for: 'host' or a level of its architecture such as 'x86-64-v3'
+    #[arg(long, value_name = "NAME", require_equals = true, default_value = "host")]
+    pub(crate) target: String,
+
+    /// Which plan to take, where a file has several
+    #[arg(long, value_name = "NAME")]
+    pub(crate) plan: Option<String>,
+
+    /// The devices to list in a launch sequence, by number; without this flag, all
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', require_equals = true)]
+    pub(crate) device: Vec<usize>,
+}
+
+/// A form of output.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Form {
+    /// IR after the passes that were asked for.
+    #[default]
+    Pir,
+    /// The plan: tables, and one program for each class of devices.
+    Plan,
+    /// For each device the launches, collectives and events in the order of issue, with streams and arguments.
+    LaunchSequence,
+    /// LLVM IR of all kernels.
+    Llvm,
+    /// Assembly of all kernels.
+    Asm,
+    /// An object file of all kernels.
+    Object,
+}
+
+/// What the road needs to know.
+pub(crate) struct Emission<'e> {
+    pub(crate) flags: &'e EmitFlags,
+    pub(crate) registry: &'e PassRegistry,
+    pub(crate) sources: &'e Sources,
+    /// The input's name.
+    pub(crate) name: &'e str,
+    pub(crate) options: &'e RunOptions,
+}
+
+impl Emission<'_> {
+    /// What is to be written, made of a module that may stand at any level. `None` if something was wrong, which is in
+    /// `reporter`.
+    pub(crate) fn run(
+        &self,
+        module: &mut Module,
+        reporter: &mut Reporter<'_>,
+        trace: &mut Trace,
+    ) -> Option<Vec<u8>> {
+        let device_plan = self.device_plan(module, reporter, trace)?;
+        let emit = emit_plan::Options { sources: Some(self.sources), tokens_per_step: 0 };
+        let checks = verify_device::Options::default();
+        let plan = verify_device::verified(module, device_plan, reporter, emit, checks).ok()?.plan;
+        let written = match self.flags.emit {
+            Form::Pir | Form::Plan => Ok(print::plan(&plan).into_bytes()),
+            Form::LaunchSequence => self.launch_sequence(&plan).map(String::into_bytes),
+            Form::Llvm | Form::Asm | Form::Object => self.code(module, &plan),
+        };
+        let fault = |why: String| {
+            reporter.error(module.op_loc(device_plan), why);
+        };
+        written.map_err(fault).ok()
+    }
+
+    /// The device programs of the module, after whatever it takes to get there.
+    fn device_plan(
+        &self,
+        module: &mut Module,
+        reporter: &mut Reporter<'_>,
+        trace: &mut Trace,
+    ) -> Option<Op> {
+        let mut run = |passes: &str, module: &mut Module, reporter: &mut Reporter<'_>| {
+            let job = Job::Pipeline(format!("builtin.module({passes})"));
+            stages::run(&job, self.registry, module, reporter, self.options, trace).ok()
+        };
+        if emit_plan::device_plans(module).is_empty() {
+            if nodes::graphs(module).is_empty() {
+                let plan = match road::choose_plan(module, self.name, self.flags.plan.as_deref()) {
+                    Ok(plan) => plan,
+                    Err(why) => {
+                        reporter.error(module.op_loc(module.root()), why.message).hint(why.hint);
+                        return None;
+                    }
+                };
+                run(road::MODEL, module, reporter)?;
+                // What is wrong with a plan that cannot be read was found when the module was verified.
+                let spec = PlanSpec::read(module, plan)?;
+                run(&road::to_graph(&spec, false), module, reporter)?;
+            }
+            run(&road::to_device(true, false), module, reporter)?;
+        }
+        emit_plan::device_plans(module).first().copied()
+    }
+
+    fn launch_sequence(&self, plan: &Plan) -> Result<String, String> {
+        let devices = plan.devices();
+        if let Some(absent) = self.flags.device.iter().find(|device| **device >= devices) {
+            return Err(format!(
+                "there is no device {absent}: the mesh has devices 0 to {}",
+                devices - 1
+            ));
+        }
+        let wanted = match &self.flags.device[..] {
+            [] => (0..devices).collect(),
+            wanted => wanted.to_vec(),
+        };
+        Ok(print::launch_sequence(plan, wanted, &|_| None))
+    }
+
+    #[cfg(feature = "llvm")]
+    fn code(&self, module: &Module, plan: &Plan) -> Result<Vec<u8>, String> {
+        use piper_codegen::{Form as Code, Isolation, OptLevel, Target, adapter, emit};
+        let form = match self.flags.emit {
+            Form::Llvm => Code::LlvmIr,
+            Form::Asm => Code::Assembly,
+            _ => Code::Object,
+        };
+        let target = Target::named(&self.flags.target)?;
+        let kernels = adapter::plan_kernels(module, plan).map_err(|error| error.to_string())?;
+        let symbols = plan.kernels.iter().map(|declared| declared.symbol.clone());
+        let kernels: Vec<_> = symbols.zip(kernels).collect();
+        emit(&kernels, &target, OptLevel::Full, Isolation::Child, form)
+            .map_err(|error| error.to_string())
+    }
+
+    #[cfg(not(feature = "llvm"))]
+    fn code(&self, _module: &Module, _plan: &Plan) -> Result<Vec<u8>, String> {
+        Err("this build has no LLVM, so there is no code to write; build piper-opt with --features llvm".to_owned())
+    }
+}

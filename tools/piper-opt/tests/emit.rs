@@ -1,0 +1,62 @@
+//! `--emit` of code: the program as people run it, as code is generated in a child of it.
+
+use std::process::{Command, Output};
+
+const MODEL: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../test/lit/piper-opt/Inputs/two-by-two.pir");
+
+fn piper_opt(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_piper-opt")).args(args).arg(MODEL).output().expect("the tool")
+}
+
+fn text(output: &Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout.clone()).expect("text")
+}
+
+/// The kernels of the model: what the plan launches.
+const KERNELS: [&str; 3] = ["gemm0", "cross_entropy_dx0", "sgd_8xf32"];
+
+#[test]
+fn llvm_ir_defines_every_kernel() {
+    let ir = text(&piper_opt(&["--emit=llvm"]));
+    for kernel in KERNELS {
+        assert!(ir.contains(&format!("define void @{kernel}(")), "{kernel}: {ir}");
+    }
+}
+
+#[test]
+fn assembly_is_for_the_target_that_is_named() {
+    let (baseline, wide) = match cfg!(target_arch = "aarch64") {
+        true => ("aarch64", "host"),
+        false => ("x86-64", "x86-64-v4"),
+    };
+    let baseline = text(&piper_opt(&["--emit=asm", &format!("--target={baseline}")]));
+    let wide = text(&piper_opt(&["--emit=asm", &format!("--target={wide}")]));
+    for kernel in KERNELS {
+        assert!(baseline.contains(&format!("{kernel}:")) && wide.contains(&format!("{kernel}:")));
+    }
+    if cfg!(target_arch = "x86_64") {
+        assert!(!baseline.contains("%zmm") && !baseline.contains("%ymm"));
+        assert!(wide.contains("%zmm"));
+    }
+}
+
+#[test]
+fn an_object_file_is_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("kernels.o");
+    let output = piper_opt(&["--emit=object", "-o", path.to_str().expect("a name")]);
+    assert!(output.status.success() && output.stdout.is_empty(), "{output:?}");
+    let bytes = std::fs::read(path).expect("the object");
+    assert!(bytes.starts_with(b"\x7fELF") || bytes.starts_with(&[0xCF, 0xFA, 0xED, 0xFE]));
+    assert!(bytes.windows(9).any(|name| name == b"sgd_8xf32"));
+}
+
+#[test]
+fn an_unknown_target_is_refused_with_those_there_are() {
+    let output = piper_opt(&["--emit=asm", "--target=z80"]);
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(message.contains("there is no target 'z80'; this build has: host, "), "{message}");
+}
