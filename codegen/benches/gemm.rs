@@ -1,49 +1,84 @@
-//! Throughput of generated matrix products beside the `matrixmultiply` crate, in one run, alternating.
+//! Throughput of generated matrix products beside OpenBLAS and the `matrixmultiply` crate, in one run, in turns, on one
+//! thread.
 //!
 //! `cargo bench -p piper-codegen --features llvm --bench gemm` prints, for each shape and storage, the best rate of
-//! several repetitions of both and their ratio. Timings are for reading, not for passing or failing.
+//! several repetitions of each and the ratios. `PIPER_OPENBLAS` names the shared library of OpenBLAS (that of NumPy's wheel
+//! will do; `cargo xtask bench gemm` fetches it); without it that column is left out. `PIPER_GEMM` picks shapes by a part of
+//! their name. Timings are for reading, not for passing or failing.
 #![allow(unsafe_code)]
 
-use piper_codegen::kernel::{Body, Dtype, Gemm, Kernel};
+use piper_codegen::kernel::{Body, Dtype, Gemm, Kernel, bf16_from_f32, bf16_to_f32};
 use piper_codegen::{Isolation, OptLevel, Target, compile};
 use std::ffi::c_void;
 use std::io::Write;
 use std::time::Instant;
 
 type Function = unsafe extern "C" fn(*const *mut c_void, *const f64, *mut c_void);
+/// `cblas_sgemm` with 64-bit integers.
+type Sgemm = unsafe extern "C" fn(
+    i32,
+    i32,
+    i32,
+    i64,
+    i64,
+    i64,
+    f32,
+    *const f32,
+    i64,
+    *const f32,
+    i64,
+    f32,
+    *mut f32,
+    i64,
+);
 
-const SHAPES: [(u64, u64, u64); 13] = [
-    (64, 64, 64),
-    (128, 128, 128),
-    (256, 256, 256),
-    (512, 512, 512),
-    (64, 128, 128),
-    (64, 512, 128),
-    (64, 128, 512),
-    (256, 384, 128),
-    (1024, 128, 128),
-    (1024, 512, 128),
-    (1024, 128, 512),
-    (128, 512, 1024),
-    (64, 64, 32),
+/// What a shape is for, and `m x n x k`.
+const SHAPES: [(&str, u64, u64, u64); 22] = [
+    ("square", 256, 256, 256),
+    ("square", 384, 384, 384),
+    ("square", 512, 512, 512),
+    ("square", 768, 768, 768),
+    ("square", 1024, 1024, 1024),
+    ("square", 1536, 1536, 1536),
+    ("square", 2048, 2048, 2048),
+    // A GPT of width 384 on 16 sequences of 256 bytes: projections, the two products of the MLP, the head, and their gradients.
+    ("gpt384 attention", 4096, 384, 384),
+    ("gpt384 up", 4096, 1536, 384),
+    ("gpt384 down", 4096, 384, 1536),
+    ("gpt384 head", 4096, 256, 384),
+    ("gpt384 dw attention", 384, 384, 4096),
+    ("gpt384 dw up", 384, 1536, 4096),
+    ("gpt384 dw down", 1536, 384, 4096),
+    // One of width 128 on 32 sequences of 64.
+    ("gpt128 attention", 2048, 128, 128),
+    ("gpt128 up", 2048, 512, 128),
+    ("gpt128 down", 2048, 128, 512),
+    ("gpt128 dw up", 128, 512, 2048),
+    ("head scores", 64, 256, 64),
+    ("head values", 64, 64, 256),
+    ("skinny", 8, 1536, 384),
+    ("skinny", 1024, 8, 384),
 ];
 
-fn shapes() -> Vec<Gemm> {
+fn shapes() -> Vec<(&'static str, Gemm)> {
     let mut list = vec![];
-    for (m, n, k) in SHAPES {
-        for (transpose_a, transpose_b) in [(false, false), (false, true), (true, false)] {
+    let wanted = std::env::var("PIPER_GEMM").unwrap_or_default();
+    for (what, m, n, k) in SHAPES {
+        if !format!("{what} {m}x{n}x{k}").contains(&wanted) {
+            continue;
+        }
+        let storages: &[(bool, bool)] = match what.contains(" dw ") {
+            true => &[(true, false)],
+            false if what == "square" => {
+                &[(false, false), (false, true), (true, false), (true, true)]
+            }
+            false => &[(false, false), (false, true)],
+        };
+        for &(transpose_a, transpose_b) in storages {
             let (batch, bias, accumulate, epilogue) = (1, false, false, None);
-            list.push(Gemm {
-                m,
-                n,
-                k,
-                transpose_a,
-                transpose_b,
-                batch,
-                bias,
-                accumulate,
-                epilogue,
-            });
+            let gemm =
+                Gemm { m, n, k, transpose_a, transpose_b, batch, bias, accumulate, epilogue };
+            list.push((what, gemm));
         }
     }
     list
@@ -51,9 +86,8 @@ fn shapes() -> Vec<Gemm> {
 
 /// Seconds of the fastest of several timed groups of calls.
 fn best(calls: u32, mut run: impl FnMut()) -> f64 {
-    run();
     let mut best = f64::INFINITY;
-    for _ in 0..5 {
+    for _ in 0..3 {
         let start = Instant::now();
         (0..calls).for_each(|_| run());
         best = best.min(start.elapsed().as_secs_f64() / f64::from(calls));
@@ -61,15 +95,27 @@ fn best(calls: u32, mut run: impl FnMut()) -> f64 {
     best
 }
 
-macro_rules! compare {
-    ($type:ident, $dtype:expr, $reference:path) => {{
-        let kernels: Vec<(String, Kernel)> = shapes()
-            .into_iter()
-            .map(|g| Kernel { dtype: $dtype, body: Body::Gemm(g) })
-            .map(|k| (k.symbol(), k))
-            .collect();
+/// Small whole numbers, so that products are exact in any order.
+fn whole_numbers(count: usize) -> Vec<f32> {
+    let mut state = 1_u32;
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 29) as f32 - 3.0
+    };
+    (0..count).map(|_| next()).collect()
+}
+
+/// Times one product on buffers `a`, `b`, `c` of its element type.
+struct Timed {
+    library: libloading::Library,
+}
+
+impl Timed {
+    fn compile(kernels: &[Kernel]) -> Self {
+        let named: Vec<(String, Kernel)> =
+            kernels.iter().map(|k| (k.symbol(), k.clone())).collect();
         let start = Instant::now();
-        let bytes = compile(&kernels, &Target::host(), OptLevel::Full, Isolation::InProcess)
+        let bytes = compile(&named, &Target::host(), OptLevel::Full, Isolation::InProcess)
             .expect("compiles");
         println!(
             "{} products compiled and linked in {:.0} ms, {} KiB",
@@ -81,79 +127,140 @@ macro_rules! compare {
         file.write_all(&bytes).expect("written");
         // SAFETY: the object was just generated and has no initialisers.
         let library = unsafe { libloading::Library::new(file.path()) }.expect("loads");
-        println!(
-            "{:>4} {:>16} {:>5} {:>9} {:>9} {:>6}",
-            "type", "m x n x k", "a b", "piper", "mm", "ratio"
-        );
-        for (symbol, kernel) in &kernels {
-            let Body::Gemm(g) = &kernel.body else { unreachable!() };
-            let (m, n, k) = (g.m as usize, g.n as usize, g.k as usize);
-            let mut a = vec![0.5 as $type; m * k];
-            let mut b = vec![0.25 as $type; k * n];
-            let mut c = vec![0.0 as $type; m * n];
-            let mut d = c.clone();
-            let mut workspace = vec![0_u64; kernel.workspace_bytes() as usize / 8 + 8];
-            let aligned = workspace.as_mut_ptr().align_offset(64);
-            // SAFETY: the symbol has the documented ABI; all buffers have the kernel's sizes.
-            let function = unsafe { library.get::<Function>(symbol.as_bytes()) }.expect("exported");
-            let calls = (2e8 / kernel.flops() as f64).ceil() as u32;
-            let (rs_a, cs_a) = if g.transpose_a { (1, m as isize) } else { (k as isize, 1) };
-            let (rs_b, cs_b) = if g.transpose_b { (1, k as isize) } else { (n as isize, 1) };
-            let mut times = [f64::INFINITY; 2];
-            for _ in 0..3 {
-                let buffers =
-                    [a.as_mut_ptr().cast(), b.as_mut_ptr().cast(), c.as_mut_ptr().cast::<c_void>()];
-                let ours = best(calls, || {
-                    // SAFETY: as above.
-                    unsafe {
-                        let workspace = workspace.as_mut_ptr().wrapping_add(aligned).cast();
-                        function(buffers.as_ptr(), std::ptr::null(), workspace);
-                    }
-                });
-                let theirs = best(calls, || {
-                    // SAFETY: strides and sizes describe the vectors exactly.
-                    unsafe {
-                        $reference(
-                            m,
-                            k,
-                            n,
-                            1.0,
-                            a.as_ptr(),
-                            rs_a,
-                            cs_a,
-                            b.as_ptr(),
-                            rs_b,
-                            cs_b,
-                            0.0,
-                            d.as_mut_ptr(),
-                            n as isize,
-                            1,
-                        );
-                    }
-                });
-                times = [times[0].min(ours), times[1].min(theirs)];
+        Self { library }
+    }
+
+    fn run(&self, kernel: &Kernel, buffers: [*mut c_void; 3], calls: u32) -> f64 {
+        let mut workspace = vec![0_u64; kernel.workspace_bytes() as usize / 8 + 8];
+        let aligned = workspace.as_mut_ptr().align_offset(64);
+        // SAFETY: the symbol has the documented ABI; all buffers have the kernel's sizes.
+        let function = unsafe { self.library.get::<Function>(kernel.symbol().as_bytes()) };
+        let function = function.expect("exported");
+        best(calls, || {
+            // SAFETY: as above.
+            unsafe {
+                let workspace = workspace.as_mut_ptr().wrapping_add(aligned).cast();
+                function(buffers.as_ptr(), std::ptr::null(), workspace);
             }
-            assert_eq!(c, d, "constant operands multiply exactly");
-            let rate = |seconds: f64| kernel.flops() as f64 / seconds / 1e9;
-            println!(
-                "{:>4} {:>16} {:>5} {:>9.1} {:>9.1} {:>6.2}",
-                stringify!($type),
-                format!("{m}x{n}x{k}"),
-                format!(
-                    "{} {}",
-                    if g.transpose_a { "T" } else { "N" },
-                    if g.transpose_b { "T" } else { "N" }
-                ),
-                rate(times[0]),
-                rate(times[1]),
-                times[1] / times[0]
-            );
-        }
-    }};
+        })
+    }
 }
 
 fn main() {
-    println!("best GFLOP/s on one core of {:?}", Target::host().cpu);
-    compare!(f32, Dtype::F32, matrixmultiply::sgemm);
-    compare!(f64, Dtype::F64, matrixmultiply::dgemm);
+    let openblas = std::env::var_os("PIPER_OPENBLAS").map(|path| {
+        // SAFETY: OpenBLAS's initialisers start threads and read the environment, no more.
+        unsafe { libloading::Library::new(path) }.expect("OpenBLAS loads")
+    });
+    let sgemm = openblas.as_ref().map(|library| {
+        // SAFETY: the names and types are those of OpenBLAS's C interface with 64-bit integers.
+        unsafe {
+            for name in ["scipy_openblas_set_num_threads64_", "openblas_set_num_threads64_"] {
+                if let Ok(set) = library.get::<unsafe extern "C" fn(i32)>(name.as_bytes()) {
+                    set(1);
+                }
+            }
+            library
+                .get::<Sgemm>(b"scipy_cblas_sgemm64_")
+                .or_else(|_| library.get::<Sgemm>(b"cblas_sgemm64_"))
+                .expect("a CBLAS with 64-bit integers")
+        }
+    });
+    let shapes = shapes();
+    let kernel = |dtype, g: &Gemm| Kernel { dtype, body: Body::Gemm(g.clone()) };
+    let kernels: Vec<Kernel> = [Dtype::F32, Dtype::Bf16]
+        .into_iter()
+        .flat_map(|dtype| shapes.iter().map(move |(_, g)| kernel(dtype, g)))
+        .collect();
+    println!("best GFLOP/s on one core of {:?}, f32", Target::host().cpu);
+    let timed = Timed::compile(&kernels);
+    println!(
+        "{:<20} {:>16} {:>4} {:>8} {:>9} {:>8} {:>6} {:>8} {:>6}",
+        "", "m x n x k", "a b", "piper", "openblas", "mm", "ratio", "bf16", "ratio"
+    );
+    let mut ratios = vec![];
+    for (what, g) in &shapes {
+        let (m, n, k) = (g.m as usize, g.n as usize, g.k as usize);
+        let (wide, narrow) = (kernel(Dtype::F32, g), kernel(Dtype::Bf16, g));
+        let (mut a, mut b) = (whole_numbers(m * k), whole_numbers(k * n));
+        let bits = |v: &[f32]| v.iter().map(|&x| bf16_from_f32(x)).collect::<Vec<u16>>();
+        let (mut a_bits, mut b_bits, mut c_bits) = (bits(&a), bits(&b), vec![0_u16; m * n]);
+        let mut c = [0, 1, 2].map(|_| vec![0.0_f32; m * n]);
+        let calls = (1e8 / wide.flops() as f64).ceil() as u32;
+        let (rs_a, cs_a) = if g.transpose_a { (1, m as isize) } else { (k as isize, 1) };
+        let (rs_b, cs_b) = if g.transpose_b { (1, k as isize) } else { (n as isize, 1) };
+        let mut times = [f64::INFINITY; 4];
+        for _ in 0..4 {
+            let ours = timed.run(
+                &wide,
+                [a.as_mut_ptr().cast(), b.as_mut_ptr().cast(), c[0].as_mut_ptr().cast()],
+                calls,
+            );
+            let blas = sgemm.as_ref().map_or(f64::INFINITY, |sgemm| {
+                let transposed = |t| if t { 112 } else { 111 };
+                // SAFETY: strides and sizes describe the vectors exactly; 101 is row-major order.
+                best(calls, || unsafe {
+                    sgemm(
+                        101,
+                        transposed(g.transpose_a),
+                        transposed(g.transpose_b),
+                        g.m as i64,
+                        g.n as i64,
+                        g.k as i64,
+                        1.0,
+                        a.as_ptr(),
+                        if g.transpose_a { g.m } else { g.k } as i64,
+                        b.as_ptr(),
+                        if g.transpose_b { g.k } else { g.n } as i64,
+                        0.0,
+                        c[1].as_mut_ptr(),
+                        g.n as i64,
+                    );
+                })
+            });
+            // SAFETY: as above.
+            let plain = best(calls, || unsafe {
+                let (a, b, d) = (a.as_ptr(), b.as_ptr(), c[2].as_mut_ptr());
+                matrixmultiply::sgemm(
+                    m, k, n, 1.0, a, rs_a, cs_a, b, rs_b, cs_b, 0.0, d, n as isize, 1,
+                );
+            });
+            let bf16 = timed.run(
+                &narrow,
+                [
+                    a_bits.as_mut_ptr().cast(),
+                    b_bits.as_mut_ptr().cast(),
+                    c_bits.as_mut_ptr().cast(),
+                ],
+                calls,
+            );
+            for (least, time) in times.iter_mut().zip([ours, blas, plain, bf16]) {
+                *least = least.min(time);
+            }
+        }
+        assert_eq!(c[0], c[2], "products of whole numbers are exact");
+        assert!(sgemm.is_none() || c[0] == c[1], "products of whole numbers are exact");
+        let same = c[0].iter().zip(&c_bits);
+        assert!(
+            same.clone().all(|(&x, &bits)| bf16_to_f32(bits) == bf16_to_f32(bf16_from_f32(x))),
+            "bf16 is the product rounded once"
+        );
+        let rate = |seconds: f64| wide.flops() as f64 / seconds / 1e9;
+        let reference = if sgemm.is_some() { times[1] } else { times[2] };
+        ratios.push(reference / times[0]);
+        let mark = |t| if t { "T" } else { "N" };
+        println!(
+            "{what:<20} {:>16} {:>4} {:>8.1} {:>9.1} {:>8.1} {:>6.2} {:>8.1} {:>6.2}",
+            format!("{m}x{n}x{k}"),
+            format!("{} {}", mark(g.transpose_a), mark(g.transpose_b)),
+            rate(times[0]),
+            rate(times[1]),
+            rate(times[2]),
+            reference / times[0],
+            rate(times[3]),
+            times[0] / times[3],
+        );
+    }
+    let mean = (ratios.iter().map(|r| r.ln()).sum::<f64>() / ratios.len() as f64).exp();
+    let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
+    println!("{} products: geometric mean of the ratios {mean:.2}, least {least:.2}", ratios.len());
 }

@@ -2,16 +2,20 @@
 //!
 //! A product is cut as in Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (2008): a block
 //! `kc x nc` of `b` is packed once and reused by all rows; within it a panel `kc x nr` stays in the first-level cache
-//! while tiles of `mr` rows of `a` pass by. Rows of an untransposed `a` are broadcast from where they lie, so only a
-//! transposed `a` is packed. Workspace is sized for the largest tile of any vector level, so a plan's memory does not
+//! while tiles of `mr` rows of `a` pass by. Rows of an untransposed `a` that are used a few times are broadcast from where
+//! they lie; else `a` is packed too. Workspace is sized for the largest tile of any vector level, so a plan's memory does not
 //! depend on the CPU it is compiled for.
 
 use crate::kernel::{Attention, Body, Dtype, Gemm, Kernel, NormKind};
 
 /// Largest contraction length handled at once.
-pub(crate) const KC: u64 = 256;
+pub(crate) const KC: u64 = 384;
 /// Rows of `a` that share one pass over the packed block.
 const MC: u64 = 256;
+/// Rows whose sums are held apart at once, where they are.
+pub(crate) const SUM_ROWS: u64 = 1024;
+/// Columns from which it pays to pack rows of `a` that lie one after the other: each is then used so often.
+const PACK_FROM: u64 = 512;
 /// Bytes of one row of the packed block.
 const NC_BYTES: u64 = 2048;
 const MAX_MR: u64 = 8;
@@ -31,26 +35,53 @@ pub(crate) struct Blocking {
     pub(crate) mc: u64,
     pub(crate) nc: u64,
     pub(crate) kc: u64,
+    /// `a` is copied to panels, because it is stored transposed, is to be widened, or is used often.
+    pub(crate) packs_a: bool,
+    /// Sums of a block of columns are held apart, because the contraction is longer than one step or the result's own type
+    /// would round them; a far-strided result is then touched once.
+    pub(crate) has_sums: bool,
 }
 
 impl Blocking {
     /// Blocks for a product of at most `m x n x k`. They depend on the shape and type only, so that the order of
     /// summation over `k` is the same on every CPU.
-    pub(crate) fn of(m: u64, n: u64, k: u64, dtype: Dtype) -> Self {
-        let nr = MAX_NR_BYTES / dtype.bytes();
+    fn of(m: u64, n: u64, k: u64, dtype: Dtype) -> Self {
+        let computed = dtype.computed();
+        let nr = MAX_NR_BYTES / computed.bytes();
         // 24 is a multiple of every tile's rows.
         Self {
             mc: balanced(m, MC, 24),
-            nc: n.clamp(1, NC_BYTES / dtype.bytes()).next_multiple_of(nr),
+            nc: n.clamp(1, NC_BYTES / computed.bytes()).next_multiple_of(nr),
             kc: balanced(k, KC, 1),
+            packs_a: computed != dtype,
+            has_sums: computed != dtype || k > KC,
         }
     }
 
-    /// Elements of workspace: packed `b`, one register tile, the last rows of `a`, and packed `a` if it is transposed.
-    pub(crate) fn workspace_elems(&self, transpose_a: bool, dtype: Dtype) -> u64 {
-        let nr = MAX_NR_BYTES / dtype.bytes();
-        let packed_a = if transpose_a { self.mc * self.kc } else { 0 };
-        self.kc * self.nc + MAX_MR * nr + self.kc * MAX_MR + packed_a
+    /// The blocks of a product that is a kernel of its own.
+    pub(crate) fn of_gemm(g: &Gemm, dtype: Dtype) -> Self {
+        let blocking = Self::of(g.m, g.n, g.k, dtype);
+        Self { packs_a: blocking.packs_a || g.transpose_a || g.n > PACK_FROM, ..blocking }
+    }
+
+    /// The blocks of all products inside attention.
+    pub(crate) fn of_attention(shape: &Attention, dtype: Dtype) -> Self {
+        let longest = shape.seq.max(shape.head_dim);
+        Self { has_sums: false, ..Self::of(longest, longest, longest, dtype) }
+    }
+
+    /// Elements of workspace before the sums: packed `b`, one register tile, the last rows of `a`, and packed `a`, with room
+    /// for a vector that ends beyond it.
+    pub(crate) fn packing_elems(&self, packs_a: bool, dtype: Dtype) -> u64 {
+        let nr = MAX_NR_BYTES / dtype.computed().bytes();
+        let packed_a = if packs_a { self.mc * self.kc + MAX_MR } else { 0 };
+        (self.kc * self.nc + MAX_MR * nr + self.kc * MAX_MR + packed_a).next_multiple_of(nr)
+    }
+
+    /// Elements of workspace of a product of `m` rows.
+    fn workspace_elems(&self, m: u64, dtype: Dtype) -> u64 {
+        let sums = if self.has_sums { m.min(SUM_ROWS) * self.nc } else { 0 };
+        self.packing_elems(self.packs_a, dtype) + sums
     }
 }
 
@@ -61,8 +92,7 @@ pub(crate) fn score_stride(seq: u64) -> u64 {
 
 /// Workspace of a product inside attention: large enough for all of its five products.
 pub(crate) fn attention_gemm_elems(shape: &Attention, dtype: Dtype) -> u64 {
-    let longest = shape.seq.max(shape.head_dim);
-    Blocking::of(longest, longest, longest, dtype).workspace_elems(true, dtype) + KC * MAX_MR
+    Blocking::of_attention(shape, dtype).packing_elems(true, dtype) + KC * MAX_MR
 }
 
 impl Kernel {
@@ -73,11 +103,7 @@ impl Kernel {
         // Results of bf16 are summed in f32 in workspace and rounded once.
         let is_narrow = dtype != self.dtype;
         let elems = match &self.body {
-            Body::Gemm(Gemm { m, n, k, transpose_a, .. }) => {
-                let blocking = Blocking::of(*m, *n, *k, dtype);
-                let panel = if is_narrow { m * blocking.nc } else { 0 };
-                blocking.workspace_elems(*transpose_a, dtype) + panel
-            }
+            Body::Gemm(g) => Blocking::of_gemm(g, self.dtype).workspace_elems(g.m, self.dtype),
             Body::Attention { shape, .. } => {
                 let out = if is_narrow { QUERY_BLOCK * shape.head_dim } else { 0 };
                 QUERY_BLOCK * score_stride(shape.seq) + attention_gemm_elems(shape, dtype) + out

@@ -45,6 +45,9 @@ fn every_transposition_and_edge() {
             (7, 257, 33),
             (1, 257, 600),
             (257, 1, 33),
+            // More than one block of columns, of the contraction, and of rows of sums.
+            (20, 1050, 390),
+            (1030, 40, 400),
         ];
         for (m, n, k) in shapes {
             for transposes in 0..4 {

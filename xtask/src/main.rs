@@ -83,6 +83,8 @@ enum Task {
 enum BenchTask {
     /// Large files beside mlir-opt, memory and times of an operation, compile times of strategies
     Core(bench::CoreOptions),
+    /// Matrix products in machine code beside OpenBLAS, one thread
+    Gemm(bench::GemmOptions),
 }
 
 fn main() -> ExitCode {
@@ -92,6 +94,7 @@ fn main() -> ExitCode {
         Task::Bless { filter } => bless(filter.as_deref()),
         Task::Docs => docs(),
         Task::Bench { task: Some(BenchTask::Core(options)), .. } => bench::core(&options),
+        Task::Bench { task: Some(BenchTask::Gemm(options)), .. } => bench::gemm(&options),
         Task::Bench { filter, task: None } => bench::all(filter.as_deref()),
         Task::Conformance { folder, ours, table, filter } => {
             conformance(&folder, ours, table.as_deref(), filter.as_deref())

@@ -29,7 +29,6 @@ impl<'c> Head<'_, 'c> {
         accumulate: bool,
     ) {
         let e = self.e;
-        let longest = self.shape.seq.max(self.shape.head_dim);
         let [m, n, k] = sizes;
         let product_of = Product {
             m,
@@ -43,9 +42,9 @@ impl<'c> Head<'_, 'c> {
             transpose_b: b.2,
             c: c.0,
             ldc: e.n(c.1),
-            is_panel: false,
+            is_narrow: false,
             accumulate,
-            blocking: Blocking::of(longest, longest, longest, e.dtype()),
+            blocking: Blocking::of_attention(self.shape, a.0.element),
             workspace: self.workspace,
         };
         product(e, &product_of, None);

@@ -20,22 +20,33 @@ struct Tile {
     mr: u64,
     /// Elements of one native vector.
     lanes: u64,
-    /// Columns; two vectors.
+    /// Vectors a row.
+    vectors: u64,
+    /// Columns: all lanes of these vectors.
     nr: u64,
 }
 
+/// Whether a result of `n` columns fits one vector.
+pub(crate) fn is_narrow(e: &Emitter<'_>, n: u64) -> bool {
+    n <= e.level.vector_bytes() / e.dtype().bytes()
+}
+
 impl Tile {
-    /// The tile that keeps accumulators, two vectors of `b` and broadcasts within the register file of `level`.
-    fn of(level: VectorLevel, dtype: Dtype) -> Self {
+    /// The tile that keeps accumulators, a row of `b` and broadcasts within the register file of `level`.
+    fn of(level: VectorLevel, dtype: Dtype, is_narrow: bool) -> Self {
         let lanes = level.vector_bytes() / dtype.bytes();
         let mr = match level {
             VectorLevel::Portable => 4,
             VectorLevel::Avx2 => 6,
             VectorLevel::Neon | VectorLevel::Avx512 => 8,
         };
-        Self { mr, lanes, nr: 2 * lanes }
+        let vectors = if is_narrow { 1 } else { 2 };
+        Self { mr, lanes, vectors, nr: vectors * lanes }
     }
 }
+
+/// Panels that are packed in one pass over rows.
+const TOGETHER: u64 = 4;
 
 /// One product `c (+)= op(a) op(b)` with run-time sizes and leading dimensions.
 pub(crate) struct Product<'c> {
@@ -52,12 +63,13 @@ pub(crate) struct Product<'c> {
     /// Of the type computed in, as sums are kept here.
     pub(crate) c: P<'c>,
     pub(crate) ldc: I<'c>,
-    /// Whether `c` has room for one block of columns only, which `finish` takes away.
-    pub(crate) is_panel: bool,
-    /// Whether `c` is added to.
+    /// Whether the result is no wider than one vector.
+    pub(crate) is_narrow: bool,
+    /// Whether `c` is added to. Else, if the blocking holds sums apart, `c` is where: one block of columns, which `finish`
+    /// takes away.
     pub(crate) accumulate: bool,
     pub(crate) blocking: Blocking,
-    /// [`Blocking::workspace_elems`] elements.
+    /// [`Blocking::packing_elems`] elements.
     pub(crate) workspace: P<'c>,
 }
 
@@ -71,17 +83,22 @@ pub(crate) struct Finished<'c> {
 
 /// Emits the loops of a product; `finish` is emitted once, to run on each block after its last contraction step.
 pub(crate) fn product<'c>(e: &Emitter<'c>, p: &Product<'c>, finish: Option<&dyn Fn(Finished<'c>)>) {
-    let tile = Tile::of(e.level, e.dtype());
-    let Blocking { mc, nc, kc } = p.blocking;
+    let tile = Tile::of(e.level, e.dtype(), p.is_narrow);
+    let Blocking { mc, nc, kc, has_sums, packs_a } = p.blocking;
+    let packs_a = packs_a || p.transpose_a;
     let packed_b = p.workspace;
     let scratch = e.at(packed_b, e.n(kc * nc));
     let edge_a = e.at(scratch, e.n(tile.mr * tile.nr));
     let packed_a = e.at(edge_a, e.n(kc * tile.mr));
     let pack_b = match p.transpose_b {
-        true => pack_b_transposed(e, p.b.element),
+        true => pack_b_transposed(e, tile, p.b.element),
         false => pack_rows(e, tile.nr, "pack_b", p.b.element),
     };
-    let macro_kernel = macro_kernel(e, p.transpose_a, p.a.element);
+    let pack_a = match p.transpose_a {
+        true => pack_rows(e, tile.mr, "pack_a", p.a.element),
+        false => pack_a(e, tile.mr, p.a.element),
+    };
+    let macro_kernel = macro_kernel(e, tile, packs_a, p.a.element);
     let zero = e.n(0);
 
     e.for_each(zero, p.n, nc, |col| {
@@ -97,15 +114,14 @@ pub(crate) fn product<'c>(e: &Emitter<'c>, p: &Product<'c>, finish: Option<&dyn 
                 let rows = e.imin(e.n(mc), e.isub(p.m, row));
                 let (a_row, a_col) = if p.transpose_a { (step, row) } else { (row, step) };
                 let mut a = e.at(p.a, e.iadd(e.imul(a_row, p.lda), a_col));
-                if p.transpose_a {
-                    let pack_a = pack_rows(e, tile.mr, "pack_a", p.a.element);
+                if packs_a {
                     e.call(
                         pack_a,
                         &[depth.into(), rows.into(), a.into(), p.lda.into(), packed_a.into()],
                     );
                     a = packed_a;
                 }
-                let c_col = if p.is_panel { zero } else { col };
+                let c_col = if has_sums { zero } else { col };
                 let c = e.at(p.c, e.iadd(e.imul(row, p.ldc), c_col));
                 let sizes: [V; 3] = [rows.into(), cols.into(), depth.into()];
                 let operands: [V; 5] =
@@ -137,10 +153,23 @@ fn of(name: &str, element: Dtype) -> String {
 /// out `[depth][panel]`, the last panel padded with zeros. Packs `b [k,n]` and, with rows as columns, `a [k,m]`.
 fn pack_rows<'c>(e: &Emitter<'c>, panel: u64, name: &str, element: Dtype) -> FunctionValue<'c> {
     let (int, ptr) = (BasicMetadataTypeEnum::from(e.i64()), e.ptr_type());
-    e.shared(&of(name, element), &[int, int, ptr, int, ptr], |args| {
+    e.shared(&of(&format!("{name}{panel}"), element), &[int, int, ptr, int, ptr], |args| {
         let [depth, width, stride] = [args[0], args[1], args[3]].map(V::into_int_value);
         let (source, out) = (e.pointer(args[2], element), e.pointer(args[4], e.dtype()));
-        for_panels(e, width, panel, depth, out, |first, count, whole, out| {
+        // Several panels in one pass, because a panel's part of a row may be less than what memory delivers at once.
+        let together = panel * TOGETHER;
+        let grouped = e.isub(width, e.irem(width, together));
+        e.for_each(e.n(0), grouped, together, |first| {
+            e.for_each(e.n(0), depth, 1, |p| {
+                let from = e.at(source, e.iadd(e.imul(p, stride), first));
+                for g in 0..TOGETHER {
+                    let place = e.imul(e.iadd(first, e.n(g * panel)), depth);
+                    let to = e.at(out, e.iadd(place, e.imul(p, e.n(panel))));
+                    e.store_lanes(to, e.load_lanes(e.at(from, e.n(g * panel)), panel));
+                }
+            });
+        });
+        for_panels(e, grouped, width, panel, depth, out, |first, count, whole, out| {
             let source = e.at(source, first);
             e.if_else(
                 whole,
@@ -164,16 +193,16 @@ fn pack_rows<'c>(e: &Emitter<'c>, panel: u64, name: &str, element: Dtype) -> Fun
 }
 
 /// As [`pack_rows`] for `b [n,k]`: squares of one vector's width are transposed in registers.
-fn pack_b_transposed<'c>(e: &Emitter<'c>, element: Dtype) -> FunctionValue<'c> {
+fn pack_b_transposed<'c>(e: &Emitter<'c>, tile: Tile, element: Dtype) -> FunctionValue<'c> {
     let (int, ptr) = (BasicMetadataTypeEnum::from(e.i64()), e.ptr_type());
-    let Tile { lanes, nr, .. } = Tile::of(e.level, e.dtype());
-    e.shared(&of("pack_b_transposed", element), &[int, int, ptr, int, ptr], |args| {
+    let Tile { lanes, nr, .. } = tile;
+    e.shared(&of(&format!("pack_b_transposed{nr}"), element), &[int, int, ptr, int, ptr], |args| {
         let [depth, width, stride] = [args[0], args[1], args[3]].map(V::into_int_value);
         let (source, out) = (e.pointer(args[2], element), e.pointer(args[4], e.dtype()));
         let value = |first: I<'c>, j: I<'c>, p: I<'c>| {
             e.load(source, e.iadd(e.imul(e.iadd(first, j), stride), p))
         };
-        for_panels(e, width, nr, depth, out, |first, count, whole, out| {
+        for_panels(e, e.n(0), width, nr, depth, out, |first, count, whole, out| {
             let place = |p: I<'c>, j: I<'c>| e.iadd(e.imul(p, e.n(nr)), j);
             e.if_else(
                 whole,
@@ -215,16 +244,59 @@ fn pack_b_transposed<'c>(e: &Emitter<'c>, element: Dtype) -> FunctionValue<'c> {
     })
 }
 
-/// Runs `body(first, count, is_whole, out)` for each panel of `panel` columns.
+/// `(depth, height, source, stride, out)`: rows of `depth` elements, `stride` apart, into panels of `mr` rows laid out
+/// `[depth][mr]`, the last panel padded with zeros. Squares of at least `mr` are transposed in registers; what they give
+/// beyond a column of `mr` is overwritten by the next.
+fn pack_a<'c>(e: &Emitter<'c>, mr: u64, element: Dtype) -> FunctionValue<'c> {
+    let (int, ptr) = (BasicMetadataTypeEnum::from(e.i64()), e.ptr_type());
+    e.shared(&of("pack_a_rows", element), &[int, int, ptr, int, ptr], |args| {
+        let [depth, height, stride] = [args[0], args[1], args[3]].map(V::into_int_value);
+        let (source, out) = (e.pointer(args[2], element), e.pointer(args[4], e.dtype()));
+        let square = mr.next_power_of_two();
+        for_panels(e, e.n(0), height, mr, depth, out, |first, count, whole, out| {
+            let source = e.at(source, e.imul(first, stride));
+            let one_by_one = |from: I<'c>| {
+                e.for_each(from, depth, 1, |p| {
+                    let to = e.at(out, e.imul(p, e.n(mr)));
+                    e.for_each(e.n(0), count, 1, |i| {
+                        e.store(to, i, e.load(source, e.iadd(e.imul(i, stride), p)));
+                    });
+                    e.for_each(count, e.n(mr), 1, |i| e.store(to, i, e.float(0.0)));
+                });
+            };
+            e.if_else(
+                whole,
+                || {
+                    let squares = e.isub(depth, e.irem(depth, square));
+                    e.for_each(e.n(0), squares, square, |p| {
+                        let rows = (0..square).map(|r| {
+                            let row = e.imul(e.n(r.min(mr - 1)), stride);
+                            e.load_lanes(e.at(source, e.iadd(row, p)), square)
+                        });
+                        for (c, column) in transpose(e, rows.collect()).into_iter().enumerate() {
+                            let place = e.imul(e.iadd(p, e.n(c as u64)), e.n(mr));
+                            e.store_lanes(e.at(out, place), column);
+                        }
+                    });
+                    one_by_one(squares);
+                },
+                || one_by_one(e.n(0)),
+            );
+        });
+    })
+}
+
+/// Runs `body(first, count, is_whole, out)` for each panel of `panel` columns from column `from` on.
 fn for_panels<'c>(
     e: &Emitter<'c>,
+    from: I<'c>,
     width: I<'c>,
     panel: u64,
     depth: I<'c>,
     out: P<'c>,
     body: impl FnOnce(I<'c>, I<'c>, I<'c>, P<'c>),
 ) {
-    e.for_each(e.n(0), width, panel, |first| {
+    e.for_each(from, width, panel, |first| {
         let count = e.imin(e.n(panel), e.isub(width, first));
         let whole = e.icmp(IntPredicate::EQ, count, e.n(panel));
         body(first, count, whole, e.at(out, e.imul(first, depth)));
@@ -254,11 +326,17 @@ fn transpose<'c>(e: &Emitter<'c>, mut rows: Vec<V<'c>>) -> Vec<V<'c>> {
 }
 
 /// `(rows, cols, depth, a, lda, packed_b, c, ldc, overwrite, scratch, edge_a)`: all tiles of one block.
-fn macro_kernel<'c>(e: &Emitter<'c>, packed: bool, element: Dtype) -> FunctionValue<'c> {
+fn macro_kernel<'c>(
+    e: &Emitter<'c>,
+    tile: Tile,
+    packed: bool,
+    element: Dtype,
+) -> FunctionValue<'c> {
     let (int, ptr) = (BasicMetadataTypeEnum::from(e.i64()), e.ptr_type());
-    let Tile { mr, nr, .. } = Tile::of(e.level, e.dtype());
+    let Tile { mr, nr, .. } = tile;
     let element = if packed { e.dtype() } else { element };
-    let name = of(if packed { "macro_packed" } else { "macro_rows" }, element);
+    let name = if packed { "macro_packed" } else { "macro_rows" };
+    let name = of(&format!("{name}{nr}"), element);
     let params = [int, int, int, ptr, int, ptr, ptr, int, e.ctx.bool_type().into(), ptr, ptr];
     e.shared(&name, &params, |args| {
         let [rows, cols, depth, lda, ldc] =
@@ -267,8 +345,8 @@ fn macro_kernel<'c>(e: &Emitter<'c>, packed: bool, element: Dtype) -> FunctionVa
         let [packed_b, c, scratch, edge_a] =
             [5, 6, 9, 10].map(|i: usize| e.pointer(args[i], e.dtype()));
         let overwrite = args[8].into_int_value();
-        let whole_kernel = micro_kernel(e, packed, element);
-        let edge_kernel = micro_kernel(e, true, e.dtype());
+        let whole_kernel = micro_kernel(e, tile, packed, element);
+        let edge_kernel = micro_kernel(e, tile, true, e.dtype());
         let zero = e.n(0);
         if !packed {
             gather_edge(e, rows, depth, a, lda, edge_a, mr);
@@ -346,55 +424,69 @@ fn copy_tile<'c>(
     to_stride: I<'c>,
     overwrite: I<'c>,
 ) {
+    let lanes = e.lanes();
     e.for_each(e.n(0), height, 1, |i| {
         let (from, to) = (e.at(from, e.imul(i, from_stride)), e.at(to, e.imul(i, to_stride)));
-        e.if_else(
-            overwrite,
-            || e.for_each(e.n(0), width, 1, |j| e.store(to, j, e.load(from, j))),
-            || {
-                e.for_each(e.n(0), width, 1, |j| {
-                    e.store(to, j, e.add(e.load(to, j), e.load(from, j)))
-                })
-            },
-        );
+        e.for_each(e.n(0), width, lanes, |j| {
+            let (from, to, mask) = (e.at(from, j), e.at(to, j), e.lanes_before(j, width));
+            let value = e.load_masked(from, mask);
+            e.if_else(
+                overwrite,
+                || e.store_masked(to, value, mask),
+                || e.store_masked(to, e.add(e.load_masked(to, mask), value), mask),
+            );
+        });
     });
 }
 
 /// `(depth, a, lda, b, c, ldc, overwrite)`: one register tile. `a` is a packed panel `[depth][mr]`, or `mr` rows where
 /// they lie, `lda` apart.
-fn micro_kernel<'c>(e: &Emitter<'c>, packed: bool, element: Dtype) -> FunctionValue<'c> {
+fn micro_kernel<'c>(
+    e: &Emitter<'c>,
+    tile: Tile,
+    packed: bool,
+    element: Dtype,
+) -> FunctionValue<'c> {
     let (int, ptr) = (BasicMetadataTypeEnum::from(e.i64()), e.ptr_type());
-    let Tile { mr, lanes, nr } = Tile::of(e.level, e.dtype());
-    let name = of(if packed { "micro_packed" } else { "micro_rows" }, element);
+    let Tile { mr, lanes, vectors, nr } = tile;
+    let name = if packed { "micro_packed" } else { "micro_rows" };
+    let name = of(&format!("{name}{nr}"), element);
     e.shared(&name, &[int, ptr, int, ptr, ptr, int, e.ctx.bool_type().into()], |args| {
         let [depth, lda, ldc, overwrite] = [0, 2, 5, 6].map(|i: usize| args[i].into_int_value());
         let a = e.pointer(args[1], element);
         let [b, c] = [3, 4].map(|i: usize| e.pointer(args[i], e.dtype()));
         let zero = V::from(e.vector(lanes).const_zero());
-        let sums: Vec<_> = (0..mr).map(|_| [e.local(zero), e.local(zero)]).collect();
+        let row_of_sums = |_| (0..vectors).map(|_| e.local(zero)).collect::<Vec<_>>();
+        let sums: Vec<_> = (0..mr).map(row_of_sums).collect();
         let rows: Vec<_> = (0..mr).map(|i| e.at(a, e.imul(e.n(i), lda))).collect();
+        // The tile of `c` comes from far away where the product is large: it arrives while the sum is made.
+        for i in 0..mr {
+            let row = e.at(c, e.imul(e.n(i), ldc));
+            e.prefetch_for_writing(row, e.n(0));
+            e.prefetch_for_writing(row, e.n(nr - 1));
+        }
         e.for_each(e.n(0), depth, 1, |p| {
             let row = e.at(b, e.imul(p, e.n(nr)));
-            let columns = [e.load_lanes(row, lanes), e.load_lanes(e.at(row, e.n(lanes)), lanes)];
-            for (i, pair) in sums.iter().enumerate() {
+            let column = |v| e.load_lanes(e.at(row, e.n(v * lanes)), lanes);
+            let columns: Vec<V<'c>> = (0..vectors).map(column).collect();
+            for (i, own) in sums.iter().enumerate() {
                 let value = if packed {
                     e.load(a, e.iadd(e.imul(p, e.n(mr)), e.n(i as u64)))
                 } else {
                     e.load(rows[i], p)
                 };
                 let value = V::from(e.splat(value, lanes));
-                for (sum, &column) in pair.iter().zip(&columns) {
+                for (sum, &column) in own.iter().zip(&columns) {
                     e.set(sum, e.mul_add(value, column, e.get(sum)));
                 }
             }
         });
-        let place = |i: usize, half: usize| {
-            e.at(c, e.iadd(e.imul(e.n(i as u64), ldc), e.n(half as u64 * lanes)))
-        };
+        let place =
+            |i: usize, v: usize| e.at(c, e.iadd(e.imul(e.n(i as u64), ldc), e.n(v as u64 * lanes)));
         let each = |store: &dyn Fn(P<'c>, V<'c>)| {
-            for (i, pair) in sums.iter().enumerate() {
-                for (half, sum) in pair.iter().enumerate() {
-                    store(place(i, half), e.get(sum));
+            for (i, own) in sums.iter().enumerate() {
+                for (v, sum) in own.iter().enumerate() {
+                    store(place(i, v), e.get(sum));
                 }
             }
         };

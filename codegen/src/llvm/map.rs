@@ -3,7 +3,7 @@
 use super::Launch;
 use super::emit::{Emitter, I, V};
 use super::gemm::{self, Finished, Product};
-use crate::blocking::Blocking;
+use crate::blocking::{Blocking, SUM_ROWS};
 use crate::kernel::{Access, Dtype, Epilogue, Gemm, Map};
 use crate::scalar::{ScalarOp, ScalarProgram};
 use inkwell::{FloatPredicate, IntPredicate};
@@ -140,24 +140,26 @@ pub(super) fn gemm<'c>(k: &Launch<'_, 'c>, g: &Gemm) {
         .map(|(&access, &buffer)| (access == Access::Scalar).then(|| e.load(buffer, e.n(0))))
         .collect();
     let lanes = e.lanes();
-    let blocking = Blocking::of(g.m, g.n, g.k, e.dtype());
-    // A product that is stored in bf16 is summed in workspace, a block of columns at a time.
-    let is_panel = outputs[0].element != e.dtype();
-    let panel = e.at(k.workspace, e.n(blocking.workspace_elems(g.transpose_a, e.dtype())));
+    let blocking = Blocking::of_gemm(g, outputs[0].element);
+    let has_sums = blocking.has_sums;
+    let sums = e.at(k.workspace, e.n(blocking.packing_elems(blocking.packs_a, e.dtype())));
+    let rows_at_once = if has_sums { SUM_ROWS } else { g.m.max(1) };
 
-    e.for_each(e.n(0), e.n(g.batch), 1, |batch| {
+    let each = |batch: I<'c>, top: I<'c>| {
         let part = |rows: u64, cols: u64| e.imul(batch, e.n(rows * cols));
-        let first_row = e.imul(batch, e.n(g.m));
+        let first_row = e.iadd(e.imul(batch, e.n(g.m)), top);
+        let lda = if g.transpose_a { g.m } else { g.k };
+        let a_top = if g.transpose_a { top } else { e.imul(top, e.n(lda)) };
         let piece = |f: &Finished<'c>, r: I<'c>, c: I<'c>, width: u64| {
             let row = e.iadd(first_row, r);
             let here = e.iadd(e.imul(row, e.n(g.n)), c);
-            let mut value = if is_panel {
+            let mut value = if has_sums {
                 let place = e.iadd(e.imul(r, e.n(blocking.nc)), e.isub(c, f.col));
-                e.load_piece(panel, place, width)
+                e.load_piece(sums, place, width)
             } else {
                 e.load_piece(outputs[0], here, width)
             };
-            if is_panel && g.accumulate {
+            if has_sums && g.accumulate {
                 value = e.add(e.load_piece(outputs[0], here, width), value);
             }
             if let Some(bias) = bias {
@@ -193,24 +195,27 @@ pub(super) fn gemm<'c>(k: &Launch<'_, 'c>, g: &Gemm) {
             });
         };
         let product = Product {
-            m: e.n(g.m),
+            m: e.imin(e.n(rows_at_once), e.isub(e.n(g.m), top)),
             n: e.n(g.n),
             k: e.n(g.k),
-            a: e.at(k.buffers[0], part(g.m, g.k)),
-            lda: e.n(if g.transpose_a { g.m } else { g.k }),
+            a: e.at(k.buffers[0], e.iadd(part(g.m, g.k), a_top)),
+            lda: e.n(lda),
             transpose_a: g.transpose_a,
             b: e.at(k.buffers[1], part(g.k, g.n)),
             ldb: e.n(if g.transpose_b { g.k } else { g.n }),
             transpose_b: g.transpose_b,
-            c: if is_panel { panel } else { e.at(outputs[0], part(g.m, g.n)) },
-            ldc: e.n(if is_panel { blocking.nc } else { g.n }),
-            is_panel,
-            accumulate: g.accumulate && !is_panel,
+            c: if has_sums { sums } else { e.at(outputs[0], e.imul(first_row, e.n(g.n))) },
+            ldc: e.n(if has_sums { blocking.nc } else { g.n }),
+            accumulate: g.accumulate && !has_sums,
+            is_narrow: gemm::is_narrow(e, g.n),
             blocking,
             workspace: k.workspace,
         };
         let finish: Option<&dyn Fn(Finished<'c>)> =
-            if g.bias || g.epilogue.is_some() || is_panel { Some(&finish) } else { None };
+            if g.bias || g.epilogue.is_some() || has_sums { Some(&finish) } else { None };
         gemm::product(e, &product, finish);
+    };
+    e.for_each(e.n(0), e.n(g.batch), 1, |batch| {
+        e.for_each(e.n(0), e.n(g.m), rows_at_once, |top| each(batch, top));
     });
 }

@@ -1,15 +1,19 @@
-//! `cargo xtask bench`: all benchmarks of the workspace, or with `core` the figures of the IR core beside `mlir-opt`'s.
+//! `cargo xtask bench`: all benchmarks of the workspace, or with `core` the figures of the IR core beside `mlir-opt`'s,
+//! with `gemm` matrix products beside OpenBLAS.
 
 mod comparison;
 mod core;
+mod gemm;
 mod inputs;
 mod machine;
 mod process;
+mod python;
 mod table;
 
 use anyhow::Result;
 
 pub(crate) use core::{CoreOptions, core};
+pub(crate) use gemm::{GemmOptions, gemm};
 
 use crate::project::Project;
 use crate::setup;

@@ -104,6 +104,30 @@ impl<'c> Emitter<'c> {
         self.store_aligned(to.address, value, to.element.bytes());
     }
 
+    /// A virtual vector of the lanes in `mask`, the others zero. No byte of the others is touched.
+    pub(crate) fn load_masked(&self, from: P<'c>, mask: V<'c>) -> V<'c> {
+        let ty = self.vector(self.lanes());
+        let types = [ty.into(), from.address.get_type().into()];
+        let args = [from.into(), mask, ty.const_zero().into()];
+        self.intrinsic_of("llvm.masked.load", &types, &args).unwrap_basic()
+    }
+
+    /// Writes the lanes in `mask` of a virtual vector, and no byte beyond.
+    pub(crate) fn store_masked(&self, to: P<'c>, value: V<'c>, mask: V<'c>) {
+        let types = [value.get_type(), to.address.get_type().into()];
+        self.intrinsic_of("llvm.masked.store", &types, &[value, to.into(), mask]);
+    }
+
+    /// Asks for the cache line at `index`, to be written soon. Harmless wherever it points.
+    pub(crate) fn prefetch_for_writing(&self, base: P<'c>, index: I<'c>) {
+        let address = self.at(base, index).address;
+        // To write, into the nearest cache, of data.
+        let [write, nearest, data] =
+            [1, 3, 1].map(|n| self.ctx.i32_type().const_int(n, false).into());
+        let args = [address.into(), write, nearest, data];
+        self.intrinsic_of("llvm.prefetch", &[address.get_type().into()], &args);
+    }
+
     fn widened(&self, value: V<'c>, element: Dtype) -> V<'c> {
         if element != Dtype::Bf16 {
             return value;

@@ -15,7 +15,7 @@ use inkwell::context::Context;
 use inkwell::intrinsics::Intrinsic;
 use inkwell::module::Module;
 use inkwell::types::{BasicMetadataTypeEnum, BasicTypeEnum, FloatType, IntType, VectorType};
-use inkwell::values::{BasicValueEnum, IntValue, VectorValue};
+use inkwell::values::{BasicValueEnum, IntValue, ValueKind, VectorValue};
 use inkwell::{AddressSpace, FloatPredicate, IntPredicate};
 use std::cell::Cell;
 
@@ -235,11 +235,21 @@ impl<'c> Emitter<'c> {
     }
 
     fn intrinsic(&self, name: &str, ty: BasicTypeEnum<'c>, args: &[V<'c>]) -> V<'c> {
+        self.intrinsic_of(name, &[ty], args).unwrap_basic()
+    }
+
+    /// A call of an intrinsic that is overloaded on `types`.
+    fn intrinsic_of(
+        &self,
+        name: &str,
+        types: &[BasicTypeEnum<'c>],
+        args: &[V<'c>],
+    ) -> ValueKind<'c> {
         let declaration = Intrinsic::find(name)
-            .and_then(|i| i.get_declaration(&self.module, &[ty]))
+            .and_then(|i| i.get_declaration(&self.module, types))
             .unwrap_or_else(|| unreachable!("LLVM 22 has {name}"));
         let args: Vec<_> = args.iter().map(|&a| a.into()).collect();
-        built(self.b.build_call(declaration, &args, "")).try_as_basic_value().unwrap_basic()
+        built(self.b.build_call(declaration, &args, "")).try_as_basic_value()
     }
 
     pub(crate) fn compare(&self, predicate: FloatPredicate, a: V<'c>, b: V<'c>) -> V<'c> {
