@@ -2,7 +2,7 @@
 //! `cargo run -p piper-models --example model -- deepseek-v3 pp=16 dp=2 ep=64 microbatches=120 schedule=dualpipe`.
 //!
 //! Options: `layers`, `sequence`, `pp`, `v` (stages a rank), `tp`, `ep`, `dp`, `microbatches`, `sequences` (of a microbatch),
-//! `zero` (stage), `keeps` (0 or 1), `schedule` (`dualpipe`, `dualpipev`, or one of `strategy.pipeline`), `dtype`. Without a name it lists the models.
+//! `zero` (stage), `keeps`, `overlap` (0 or 1), `schedule` (`dualpipe`, `dualpipev`, or one of `strategy.pipeline`), `dtype`. Without a name it lists the models.
 
 use std::process::ExitCode;
 
@@ -57,6 +57,7 @@ fn written(name: &str, options: impl Iterator<Item = String>) -> Result<String, 
             "sequences" => run.sequences = number()?,
             "zero" => run.zero = number()?,
             "keeps" => run.keeps = number()? != 0,
+            "overlap" => run.overlap = number()? != 0,
             "schedule" => run.schedule = Schedule::named(value),
             "dtype" => {
                 run.dtype = ["bf16", "f32", "f64"]

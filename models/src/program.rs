@@ -321,6 +321,9 @@ impl<'a> Text<'a> {
         if run.ep > 1 {
             self.line("  strategy.shard {PART = mlp} over \"ep\" parameters = {\"*.experts\" = 0}");
             self.line("  strategy.replicate over \"ep\"");
+            if run.overlap {
+                self.line("  strategy.overlap over \"ep\"");
+            }
         }
         if run.dp > 1 {
             match run.zero {

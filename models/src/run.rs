@@ -48,6 +48,8 @@ pub struct Run {
     /// Whether functions keep what their gradient needs beside what enters them; else, and with `tp` above 1, that is recomputed,
     /// at no cost stated.
     pub keeps: bool,
+    /// Whether the pairs of a schedule take turns at the exchanges with experts (`strategy.overlap`).
+    pub overlap: bool,
     /// Element type of parameters and activations.
     pub dtype: &'static str,
 }
@@ -66,6 +68,7 @@ impl Default for Run {
             sequences: 1,
             zero: 1,
             keeps: true,
+            overlap: false,
             dtype: "bf16",
         }
     }
@@ -115,6 +118,10 @@ impl Run {
                 return Err("tp is for models without experts; divide those by ep".to_owned());
             }
             _ => {}
+        }
+        if self.overlap && self.ep == 1 {
+            return Err("overlap hides exchanges between experts, and with ep = 1 there are none"
+                .to_owned());
         }
         if self.stages() > model.layers + 2 {
             return Err(format!(

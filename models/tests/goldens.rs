@@ -58,6 +58,10 @@ fn layouts_that_do_not_fit_are_refused() {
     );
     assert_eq!(refused("llama3-8b", Run { dp: 0, ..base() }), "dp must be at least 1");
     assert_eq!(
+        refused("deepseek-v3", Run { overlap: true, ..base() }),
+        "overlap hides exchanges between experts, and with ep = 1 there are none"
+    );
+    assert_eq!(
         refused("llama3-8b", Run { pp: 35, ..base() }),
         "35 stages, but only 32 layers, the embedding and the head"
     );

@@ -4,6 +4,7 @@
 pub mod publications;
 
 use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -52,7 +53,8 @@ pub enum Format {
 pub fn main() -> ExitCode {
     match run(&Args::parse()) {
         Ok(text) => {
-            print!("{text}");
+            // Who reads only the head of it closes the pipe, which is no failure.
+            let _ = io::stdout().write_all(text.as_bytes());
             ExitCode::SUCCESS
         }
         Err(message) => {
