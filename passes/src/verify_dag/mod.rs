@@ -3,6 +3,7 @@
 //! - [`bodies`]: a chunk's body has the local types of what it is called with;
 //! - [`homes`]: every axis and coordinate in a type exists, and none is used twice;
 //! - [`axes`]: a result is sharded or partial over exactly the axes along which what it is made of differs;
+//! - [`kinds`]: it is a shard, or a partial sum, where its body makes one;
 //! - [`contributions`]: every gradient holds every contribution once, found by following the data and not the types;
 //! - [`optimizer`]: what is trained has a gradient and is written back, once;
 //! - [`wiring`]: each update takes one parameter, its gradient and its state, and gives them back;
@@ -14,6 +15,7 @@ pub mod axes;
 pub mod bodies;
 pub mod contributions;
 pub mod homes;
+pub mod kinds;
 pub mod optimizer;
 pub mod schedule;
 pub mod wiring;
@@ -62,6 +64,7 @@ pub fn verify(module: &Module, graph: Op, reporter: &mut Reporter<'_>) -> bool {
     homes::check(&graph, reporter);
     bodies::check(&graph, reporter);
     axes::check(&graph, reporter);
+    kinds::check(&graph, reporter);
     contributions::check(&graph, reporter);
     optimizer::check(&graph, reporter);
     wiring::check(&graph, reporter);
