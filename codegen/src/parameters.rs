@@ -130,6 +130,15 @@ impl Kernel {
         if self.dtype == Dtype::I32 || result == Dtype::I32 {
             return Err("the element type of a kernel is f32, f64 or bf16".into());
         }
+        let program = match &self.body {
+            Body::Map(m) => Some(&m.body),
+            Body::Gemm(Gemm { epilogue: Some(epilogue), .. }) => Some(&epilogue.body),
+            _ => None,
+        };
+        let single = program.and_then(|p| p.ops.iter().find(|op| op.is_single()));
+        if let Some(op) = single.filter(|_| self.dtype == Dtype::F64) {
+            return Err(format!("{op:?} is there for f32 and bf16, not for f64"));
+        }
         match &self.body {
             Body::Gemm(g) => check_gemm(g)?,
             Body::Map(m) => check_map(m)?,

@@ -72,6 +72,12 @@ pub enum ScalarOp {
     Log(ValueId),
     /// Hyperbolic tangent.
     Tanh(ValueId),
+    /// Sine of radians. Not in f64 kernels.
+    Sin(ValueId),
+    /// Cosine of radians. Not in f64 kernels.
+    Cos(ValueId),
+    /// `2/sqrt(pi)` times the integral of `e^-t^2` from zero. Not in f64 kernels.
+    Erf(ValueId),
     /// `a` to the whole, non-negative power `b` by square-and-multiply. Only in uniform programs.
     PowInt(ValueId, ValueId),
     /// Truth value of `a < b` (false on NaN).
@@ -90,7 +96,9 @@ impl ScalarOp {
         use ScalarOp::*;
         match *self {
             Const(_) | Input(_) | Scalar(_) => vec![],
-            Neg(a) | Sqrt(a) | Rsqrt(a) | Exp(a) | Log(a) | Tanh(a) => vec![a],
+            Neg(a) | Sqrt(a) | Rsqrt(a) | Exp(a) | Log(a) | Tanh(a) | Sin(a) | Cos(a) | Erf(a) => {
+                vec![a]
+            }
             Add(a, b)
             | Sub(a, b)
             | Mul(a, b)
@@ -108,12 +116,17 @@ impl ScalarOp {
         matches!(self, Self::Less(..) | Self::LessEqual(..) | Self::Equal(..))
     }
 
+    /// Whether it is there for f32 only (and bf16, which is computed in f32).
+    pub fn is_single(&self) -> bool {
+        matches!(self, Self::Sin(_) | Self::Cos(_) | Self::Erf(_))
+    }
+
     /// Floating-point operations, transcendental functions counted as ten.
     fn flops(&self) -> u64 {
         use ScalarOp::*;
         match self {
             Const(_) | Input(_) | Scalar(_) | Select(..) => 0,
-            Exp(_) | Log(_) | Tanh(_) | PowInt(..) => 10,
+            Exp(_) | Log(_) | Tanh(_) | Sin(_) | Cos(_) | Erf(_) | PowInt(..) => 10,
             _ => 1,
         }
     }
@@ -181,6 +194,11 @@ impl ScalarProgram {
                 }
                 ScalarOp::Scalar(i) if i >= scalars => {
                     return Err(format!("operation {index} reads scalar {i} of {scalars}"));
+                }
+                _ if op.is_single() && allow_powers => {
+                    return Err(format!(
+                        "operation {index} ({op:?}) is not there in f64, in which uniforms are"
+                    ));
                 }
                 ScalarOp::PowInt(..) if !allow_powers => {
                     return Err(format!(

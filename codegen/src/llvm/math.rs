@@ -1,4 +1,5 @@
-//! `exp`, `log` and `tanh` as polynomials on vectors, with no call into a mathematics library.
+//! `exp`, `log` and `tanh` as polynomials on vectors, with no call into a mathematics library; `sin`, `cos` and `erf` are in
+//! [`super::math_wide`], and `rsqrt` is a root and a quotient, each rounded (1.5 ulp).
 //!
 //! Series are Taylor series about zero after an exact range reduction, so their truncation error is bounded by the
 //! first term left out; the bounds below add rounding and are checked by the accuracy test. Errors are relative to
@@ -77,7 +78,7 @@ impl Format {
 
 impl<'c> Emitter<'c> {
     /// Coefficients from the highest power down, by Horner's rule.
-    fn polynomial(&self, x: V<'c>, coefficients: &[f64]) -> V<'c> {
+    pub(super) fn polynomial(&self, x: V<'c>, coefficients: &[f64]) -> V<'c> {
         let (first, rest) = coefficients.split_first().expect("a polynomial has a coefficient");
         rest.iter().fold(self.like(x, *first), |sum, &c| self.mul_add(sum, x, self.like(x, c)))
     }

@@ -12,6 +12,7 @@ mod gemm;
 mod loss;
 mod map;
 mod math;
+mod math_wide;
 mod norm;
 mod rows;
 

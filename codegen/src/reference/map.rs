@@ -32,6 +32,10 @@ pub(super) fn program<T: Element>(
             ScalarOp::Exp(a) => get(a).exp(),
             ScalarOp::Log(a) => get(a).ln(),
             ScalarOp::Tanh(a) => get(a).tanh(),
+            // Refused in f64, so f64 has digits to spare.
+            ScalarOp::Sin(a) => T::new(get(a).double().sin()),
+            ScalarOp::Cos(a) => T::new(get(a).double().cos()),
+            ScalarOp::Erf(a) => T::new(erf(get(a).double())),
             ScalarOp::PowInt(a, b) => power(get(a), get(b)),
             ScalarOp::Less(a, b) => truth(get(a) < get(b)),
             ScalarOp::LessEqual(a, b) => truth(get(a) <= get(b)),
@@ -59,6 +63,26 @@ fn power<T: Element>(base: T, exponent: T) -> T {
         square = square * square;
     }
     result
+}
+
+/// The error function to f64's precision: the alternating series where it cancels little, else one less the continued
+/// fraction of its complement (Abramowitz and Stegun, 7.1.5 and 7.1.14).
+fn erf(x: f64) -> f64 {
+    let (size, square) = (x.abs(), x * x);
+    let root_pi = std::f64::consts::PI.sqrt();
+    if size < 2.0 {
+        let (mut sum, mut power) = (0.0, x);
+        for n in 0..60_u32 {
+            sum += power / f64::from(2 * n + 1);
+            power *= -square / f64::from(n + 1);
+        }
+        return 2.0 / root_pi * sum;
+    }
+    if size > 6.0 {
+        return x.signum();
+    }
+    let fraction = (1..=100_u32).rev().fold(size, |rest, n| size + f64::from(n) / 2.0 / rest);
+    (1.0 - (-square).exp() / root_pi / fraction).copysign(x)
 }
 
 /// Index into an operand at a position.

@@ -187,7 +187,7 @@ impl<'c> Emitter<'c> {
     // ---- arithmetic ----
 
     float_binary!(add build_float_add, sub build_float_sub, mul build_float_mul, div build_float_div);
-    int_binary!(bit_add build_int_add, bit_sub build_int_sub, bit_and build_and, bit_or build_or,
+    int_binary!(bit_add build_int_add, bit_sub build_int_sub, bit_and build_and, bit_or build_or, bit_xor build_xor,
         shl build_left_shift);
 
     pub(crate) fn shift_right(&self, a: V<'c>, b: V<'c>) -> V<'c> {
@@ -318,6 +318,13 @@ impl<'c> Emitter<'c> {
     /// The bit pattern of a number.
     pub(crate) fn to_bits(&self, v: V<'c>) -> V<'c> {
         built(self.b.build_bit_cast(v, self.bits_type(v), ""))
+    }
+
+    /// Whether bits are all zero, lane by lane.
+    pub(crate) fn number_is_zero(&self, bits: V<'c>) -> V<'c> {
+        let bits = bits.into_vector_value();
+        let zero = bits.get_type().const_zero();
+        built(self.b.build_int_compare(IntPredicate::EQ, bits, zero, "")).into()
     }
 
     /// The number with a bit pattern, in the type of `like`.
