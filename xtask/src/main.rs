@@ -85,6 +85,8 @@ enum BenchTask {
     Core(bench::CoreOptions),
     /// Matrix products in machine code beside OpenBLAS, one thread
     Gemm(bench::GemmOptions),
+    /// The training step of a byte-level GPT beside JAX, one thread
+    Step(bench::StepOptions),
 }
 
 fn main() -> ExitCode {
@@ -95,6 +97,7 @@ fn main() -> ExitCode {
         Task::Docs => docs(),
         Task::Bench { task: Some(BenchTask::Core(options)), .. } => bench::core(&options),
         Task::Bench { task: Some(BenchTask::Gemm(options)), .. } => bench::gemm(&options),
+        Task::Bench { task: Some(BenchTask::Step(options)), .. } => bench::step(&options),
         Task::Bench { filter, task: None } => bench::all(filter.as_deref()),
         Task::Conformance { folder, ours, table, filter } => {
             conformance(&folder, ours, table.as_deref(), filter.as_deref())

@@ -1,5 +1,5 @@
 //! `cargo xtask bench`: all benchmarks of the workspace, or with `core` the figures of the IR core beside `mlir-opt`'s,
-//! with `gemm` matrix products beside OpenBLAS.
+//! with `gemm` matrix products beside OpenBLAS, with `step` a training step beside JAX.
 
 mod comparison;
 mod core;
@@ -8,12 +8,14 @@ mod inputs;
 mod machine;
 mod process;
 mod python;
+mod step;
 mod table;
 
 use anyhow::Result;
 
 pub(crate) use core::{CoreOptions, core};
 pub(crate) use gemm::{GemmOptions, gemm};
+pub(crate) use step::{StepOptions, step};
 
 use crate::project::Project;
 use crate::setup;
