@@ -22,6 +22,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("piper-codegen", &["piper-ir", "piper-dialects", "piper-plan"]),
     ("piper-runtime", &["piper-plan"]),
     ("piper-sim", &["piper-plan"]),
+    ("piper-ptx", &[]),
 ];
 
 /// Folders whose crates stand above all layers and may use any of them.

@@ -1,0 +1,115 @@
+//! Who touched which byte last: data races are two accesses of one byte, one of them a write, by threads that nothing
+//! orders. Order comes from barriers, as vector clocks over the warps of a block (Lamport; in the form of FastTrack,
+//! Flanagan and Freund 2009, at the granularity of warps).
+
+/// One access. The default is "nobody".
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    /// Block number plus one.
+    pub(crate) block: u32,
+    /// Clock of the thread's warp when it accessed.
+    pub(crate) clock: u32,
+    /// The step that accessed.
+    pub(crate) step: u32,
+    /// Thread within the block.
+    pub(crate) thread: u16,
+    /// Whether the access was atomic or volatile: two such do not race.
+    pub(crate) is_strong: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Cell {
+    writer: Stamp,
+    /// The last two readers that are not ordered with each other.
+    readers: [Stamp; 2],
+}
+
+/// Bytes that a page covers.
+const PAGE: usize = 1024;
+
+/// A page keeps a cell a word while all accesses are whole words, and a cell a byte after that.
+#[derive(Debug, Default)]
+struct Page {
+    /// The period in which its cells are valid.
+    period: u64,
+    is_by_byte: bool,
+    cells: Vec<Cell>,
+}
+
+/// The record of one allocation.
+#[derive(Debug, Default)]
+pub(crate) struct Shadow {
+    pages: Vec<Page>,
+}
+
+impl Shadow {
+    /// Records an access of `bytes` at `offset`; gives the access that it races with, if any. `is_ordered` says whether
+    /// an earlier access by another thread happened before this one. `period` separates launches (or blocks).
+    pub(crate) fn access(
+        &mut self,
+        offset: u64,
+        bytes: u32,
+        stamp: Stamp,
+        is_write: bool,
+        period: u64,
+        is_ordered: impl Fn(&Stamp) -> bool,
+    ) -> Option<(Stamp, bool)> {
+        let mut race = None;
+        let (mut at, end) = (offset as usize, offset as usize + bytes as usize);
+        let by_words = at.is_multiple_of(4) && bytes.is_multiple_of(4);
+        while at < end {
+            let number = at / PAGE;
+            if number >= self.pages.len() {
+                self.pages.resize_with(number + 1, Page::default);
+            }
+            let page = &mut self.pages[number];
+            if page.period != period {
+                page.period = period;
+                page.is_by_byte = false;
+                page.cells.clear();
+                page.cells.resize(PAGE / 4, Cell::default());
+            }
+            if !by_words && !page.is_by_byte {
+                page.is_by_byte = true;
+                page.cells = page.cells.iter().flat_map(|cell| [*cell; 4]).collect();
+            }
+            let (index, step) = match page.is_by_byte {
+                true => (at % PAGE, 1),
+                false => (at % PAGE / 4, 4),
+            };
+            let found = page.cells[index].access(stamp, is_write, &is_ordered);
+            race = race.or(found);
+            at += step;
+        }
+        race
+    }
+}
+
+impl Cell {
+    fn access(
+        &mut self,
+        stamp: Stamp,
+        is_write: bool,
+        is_ordered: &impl Fn(&Stamp) -> bool,
+    ) -> Option<(Stamp, bool)> {
+        let is_same = |other: &Stamp| other.block == stamp.block && other.thread == stamp.thread;
+        let conflicts = |other: &Stamp| {
+            let both_strong = other.is_strong && stamp.is_strong;
+            let is_apart = other.block != 0 && !is_same(other) && !both_strong;
+            is_apart && !is_ordered(other)
+        };
+        let mut race = conflicts(&self.writer).then_some((self.writer, true));
+        if is_write {
+            let reader = self.readers.iter().find(|reader| conflicts(reader));
+            race = race.or(reader.map(|reader| (*reader, false)));
+            self.writer = stamp;
+        } else {
+            let last = self.readers[0];
+            if last.block != 0 && !is_same(&last) && !is_ordered(&last) {
+                self.readers[1] = last;
+            }
+            self.readers[0] = stamp;
+        }
+        race
+    }
+}
