@@ -25,6 +25,16 @@ impl VectorLevel {
         }
     }
 
+    /// The name that a plan carries, so that a machine without these instructions refuses its code.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Portable => "portable",
+            Self::Neon => "neon",
+            Self::Avx2 => "avx2",
+            Self::Avx512 => "avx512",
+        }
+    }
+
     /// Whether `a * b + c` with one rounding is one instruction.
     pub fn has_fma(self) -> bool {
         self != Self::Portable

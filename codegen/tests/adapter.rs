@@ -290,6 +290,8 @@ fn a_plan_carries_the_code_of_its_kernels() {
     )
     .expect("compiles");
     assert_eq!(plan.kernels[0].workspace_bytes, 0);
+    let vectors = Target::host_level().name();
+    assert!(plan.misc.notes.contains(&("vectors".into(), vectors.into())), "{:?}", plan.misc.notes);
     assert!(plan.misc.target.starts_with(std::env::consts::ARCH));
     assert!(
         matches!(&plan.code, piper_plan::Code::SharedObject(bytes) if bytes.starts_with(b"\x7fELF"))

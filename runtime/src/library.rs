@@ -155,12 +155,39 @@ pub enum LibraryError {
         /// This machine, as architecture and system.
         host: String,
     },
+    /// It uses vector instructions that this machine lacks.
+    #[error(
+        "the plan's code needs {vectors}, which this processor lacks; make the plan again on this machine"
+    )]
+    Vectors {
+        /// The level of instructions.
+        vectors: String,
+    },
     /// The temporary file could not be written.
     #[error("cannot unpack the plan's code: {0}")]
     Unpack(#[from] std::io::Error),
     /// The system's loader refused.
     #[error("cannot load the plan's code: {0}")]
     Load(#[from] libloading::Error),
+}
+
+/// Whether this processor has a level of vector instructions, as code generation names them.
+fn has_vectors(level: &str) -> bool {
+    match level {
+        "portable" => true,
+        "neon" => cfg!(target_arch = "aarch64"),
+        #[cfg(target_arch = "x86_64")]
+        "avx2" => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
+        #[cfg(target_arch = "x86_64")]
+        "avx512" => {
+            is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512cd")
+                && is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("avx512vl")
+        }
+        _ => false,
+    }
 }
 
 /// Kernels in a shared object.
@@ -181,6 +208,10 @@ impl NativeLibrary {
                 target: target.clone(),
                 host: format!("{arch} {os}"),
             });
+        }
+        let vectors = plan.misc.notes.iter().find(|(name, _)| name == "vectors");
+        if let Some((_, vectors)) = vectors.filter(|(_, vectors)| !has_vectors(vectors)) {
+            return Err(LibraryError::Vectors { vectors: vectors.clone() });
         }
         match &plan.code {
             Code::SharedObject(bytes) => NativeLibrary::of_bytes(bytes),

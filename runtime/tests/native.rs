@@ -103,3 +103,13 @@ fn a_missing_symbol_is_named() {
     let Err(error) = Session::load(plan, &library, Options::default()) else { panic!("loaded") };
     assert_eq!(error.to_string(), "kernel gemm: the plan's code has no symbol gemm");
 }
+
+#[test]
+fn code_for_instructions_that_this_processor_lacks_is_refused() {
+    let mut plan = plan();
+    plan.misc.notes.push(("vectors".into(), "avx4096".into()));
+    let Err(error) = NativeLibrary::of_plan(&plan) else { panic!("loaded") };
+    assert!(error.to_string().contains("needs avx4096, which this processor lacks"), "{error}");
+    plan.misc.notes[0].1 = "portable".into();
+    assert!(NativeLibrary::of_plan(&plan).is_ok());
+}

@@ -72,6 +72,8 @@ pub fn compile_plan(
         .triple
         .clone()
         .unwrap_or_else(|| format!("{}-unknown-{}", std::env::consts::ARCH, std::env::consts::OS));
+    plan.misc.notes.retain(|(name, _)| name != "vectors");
+    plan.misc.notes.push(("vectors".into(), target.vectors.name().into()));
     plan.code = Code::SharedObject(code);
     Ok(())
 }
