@@ -37,6 +37,8 @@ pub enum Form {
     /// A relocatable object file.
     #[default]
     Object,
+    /// PTX, as text, for the target of a [`crate::ptx::Chip`]. [`crate::ptx::PtxKernel`] says how it is launched.
+    Ptx,
 }
 
 /// One code-generation job, as sent to the child and kept as a reproducer.
@@ -58,6 +60,7 @@ impl Request {
             match form {
                 Form::LlvmIr => ir_text(kernels, target, *opt).map(String::into_bytes),
                 Form::Assembly => assembly_text(kernels, target, *opt).map(String::into_bytes),
+                Form::Ptx => crate::ptx::ptx_text(kernels, target).map(String::into_bytes),
                 Form::Object => object_code(kernels, target, *opt),
             }
         }

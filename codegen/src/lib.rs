@@ -33,6 +33,7 @@ mod link;
 #[cfg(feature = "llvm")]
 pub mod llvm;
 mod parameters;
+pub mod ptx;
 pub mod reference;
 pub mod scalar;
 mod target;

@@ -9,7 +9,7 @@ use crate::scalar::{ScalarOp, ScalarProgram};
 use inkwell::{FloatPredicate, IntPredicate};
 
 /// Emits `program` and returns its results. With `lanes` the values are vectors, else scalars.
-fn program<'c>(
+pub(crate) fn program<'c>(
     e: &Emitter<'c>,
     program: &ScalarProgram,
     lanes: Option<u64>,

@@ -7,10 +7,10 @@
 //! Buffers need the alignment of their element type; 64 bytes is faster.
 
 mod attention;
-mod emit;
+pub(crate) mod emit;
 mod gemm;
 mod loss;
-mod map;
+pub(crate) mod map;
 mod math;
 mod math_wide;
 mod norm;

@@ -33,7 +33,7 @@ impl<'c> Emitter<'c> {
     }
 
     /// What elements are in memory; of bf16 the bits.
-    fn stored(&self, element: Dtype) -> BasicTypeEnum<'c> {
+    pub(crate) fn stored(&self, element: Dtype) -> BasicTypeEnum<'c> {
         match element {
             Dtype::F32 => self.ctx.f32_type().into(),
             Dtype::F64 => self.ctx.f64_type().into(),
@@ -73,7 +73,7 @@ impl<'c> Emitter<'c> {
         value
     }
 
-    fn store_aligned(&self, address: PointerValue<'c>, value: V<'c>, align: u64) {
+    pub(crate) fn store_aligned(&self, address: PointerValue<'c>, value: V<'c>, align: u64) {
         let store = built(self.b.build_store(address, value));
         store.set_alignment(align as u32).expect("alignments are powers of two");
     }
@@ -128,7 +128,7 @@ impl<'c> Emitter<'c> {
         self.intrinsic_of("llvm.prefetch", &[address.get_type().into()], &args);
     }
 
-    fn widened(&self, value: V<'c>, element: Dtype) -> V<'c> {
+    pub(crate) fn widened(&self, value: V<'c>, element: Dtype) -> V<'c> {
         if element != Dtype::Bf16 {
             return value;
         }
@@ -155,7 +155,7 @@ impl<'c> Emitter<'c> {
 
     /// The bits of f32 values rounded to bf16, to nearest with ties to even; a NaN stays one. The instruction that
     /// some CPUs have for this is not used: it takes subnormal values for zero.
-    fn bf16_bits(&self, value: V<'c>) -> V<'c> {
+    pub(crate) fn bf16_bits(&self, value: V<'c>) -> V<'c> {
         let bits = self.to_bits(value);
         let constant = |n: u64| self.bits_like(value, n);
         let high = self.shift_right(bits, constant(16));

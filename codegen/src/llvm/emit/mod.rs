@@ -23,7 +23,7 @@ use std::cell::Cell;
 pub(crate) type V<'c> = BasicValueEnum<'c>;
 /// An index or count, always 64 bits.
 pub(crate) type I<'c> = IntValue<'c>;
-pub(crate) use memory::P;
+pub(crate) use memory::{Local, P};
 
 /// Bytes of the virtual vector.
 const VIRTUAL_BYTES: u64 = 64;
@@ -252,6 +252,11 @@ impl<'c> Emitter<'c> {
         built(self.b.build_call(declaration, &args, "")).try_as_basic_value()
     }
 
+    /// Calls an intrinsic that is not overloaded.
+    pub(crate) fn call_intrinsic(&self, name: &str, args: &[V<'c>]) -> Option<V<'c>> {
+        self.intrinsic_of(name, &[], args).basic()
+    }
+
     pub(crate) fn compare(&self, predicate: FloatPredicate, a: V<'c>, b: V<'c>) -> V<'c> {
         match (a, b) {
             (V::VectorValue(a), V::VectorValue(b)) => {
@@ -409,7 +414,7 @@ impl<'c> Emitter<'c> {
     }
 
     /// Folds lanes by halves: lane `l` meets lane `l + half` until one is left.
-    fn fold(&self, mut v: V<'c>, combine: impl Fn(V<'c>, V<'c>) -> V<'c>) -> V<'c> {
+    pub(crate) fn fold(&self, mut v: V<'c>, combine: impl Fn(V<'c>, V<'c>) -> V<'c>) -> V<'c> {
         let mut half = u64::from(v.into_vector_value().get_type().get_size()) / 2;
         while half > 0 {
             let low: Vec<_> = (0..half).collect();

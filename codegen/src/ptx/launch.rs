@@ -1,0 +1,268 @@
+//! How a kernel is launched: in which steps, on how many blocks of how many threads, with what scratch memory. All of it
+//! follows from the kernel's shape and the chip, so that it can be asked for where LLVM is absent.
+
+use super::chip::Chip;
+use crate::kernel::{Attention, Body, Dtype, Gemm, Kernel, Mode, Norm, NormKind, Parameter};
+use serde::{Deserialize, Serialize};
+
+/// Threads of a block, except for kernels that say otherwise.
+pub(super) const BLOCK: u64 = 256;
+/// Columns and rows that a block of [`BLOCK`] threads adds up side by side.
+pub(super) const SUM_COLUMNS: u64 = 32;
+/// Rows of a tile of attention that stay with a block, and the threads of each.
+pub(super) const OWN_ROWS: u64 = 16;
+/// Threads that share one row of a tile of attention.
+pub(super) const ROW_THREADS: u64 = 8;
+
+/// One entry of a kernel's PTX, and how it is launched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stage {
+    /// Name of the entry.
+    pub entry: String,
+    /// Blocks in x, y and z.
+    pub grid: [u32; 3],
+    /// Threads of a block, in x.
+    pub block: u32,
+    /// Shared memory, in bytes, to ask for at launch; what the entry declares by itself comes on top.
+    pub dynamic_shared_bytes: u32,
+    /// Number of the step, counting those that have nothing to do.
+    #[serde(default)]
+    pub step: usize,
+}
+
+/// A kernel as it is launched on a GPU: its stages one after the other on one stream, each with the same arguments, which
+/// are a pointer for each of `params`, an f64 for each scalar, and a pointer to `workspace_bytes` of scratch memory if
+/// that is not zero. Pointers are aligned to 16 bytes. A kernel without elements has no stages.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PtxKernel {
+    /// The kernel's symbol.
+    pub symbol: String,
+    /// What is launched, in order.
+    pub stages: Vec<Stage>,
+    /// Buffers, in order.
+    pub params: Vec<Parameter>,
+    /// Run-time scalars, f64 each, after the buffers.
+    pub scalars: u32,
+    /// Bytes of scratch memory; its contents need not be kept between launches of the kernel.
+    pub workspace_bytes: u64,
+}
+
+/// Tile of a matrix product: the part of the result that a block computes, and the step along the contraction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Tile {
+    pub(super) m: u64,
+    pub(super) n: u64,
+    pub(super) k: u64,
+}
+
+impl Tile {
+    /// Large tiles read less; small ones keep more multiprocessors busy.
+    pub(super) fn of(g: &Gemm, dtype: Dtype, chip: Chip) -> Self {
+        let blocks = g.m.div_ceil(128) * g.n.div_ceil(128) * g.batch;
+        let is_large = blocks >= u64::from(chip.limits().multiprocessors);
+        match (dtype, is_large) {
+            (Dtype::F64, _) | (_, false) => Self { m: 64, n: 64, k: 16 },
+            (_, true) => Self { m: 128, n: 128, k: 8 },
+        }
+    }
+}
+
+/// Who works on one row: a warp, with several rows a block, or a whole block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Team {
+    pub(super) threads: u64,
+    pub(super) per_block: u64,
+}
+
+impl Team {
+    pub(super) fn of(cols: u64) -> Self {
+        match cols {
+            0..=1024 => Self { threads: 32, per_block: 4 },
+            _ => Self { threads: BLOCK, per_block: 1 },
+        }
+    }
+
+    pub(super) fn block(self) -> u64 {
+        self.threads * self.per_block
+    }
+}
+
+/// Widest access that a run of `elems` elements at an aligned place allows, in elements: 16 bytes of f32 and f64, 8 of
+/// bf16, or one element.
+pub(super) fn lanes(elems: u64, dtype: Dtype) -> u64 {
+    let widest = if dtype == Dtype::F64 { 2 } else { 4 };
+    if elems.is_multiple_of(widest) { widest } else { 1 }
+}
+
+/// Blocks that a walk over `pieces` pieces gets, one thread a piece, at most some rounds of the whole chip.
+pub(super) fn walkers(pieces: u64, chip: Chip) -> u64 {
+    pieces.div_ceil(BLOCK).min(8 * u64::from(chip.limits().multiprocessors))
+}
+
+/// Parts that `rows` are split into where they are added up.
+pub(super) fn parts(rows: u64) -> u64 {
+    rows.div_ceil(128).clamp(1, 64)
+}
+
+/// Partial sums of a sum of squares, one a block.
+pub(super) fn square_parts(elems: u64, chip: Chip) -> u64 {
+    walkers(elems, chip).max(1)
+}
+
+/// Rows of the other side of a tile of attention, as many as static shared memory holds beside the block's own.
+pub(super) fn other_rows(shape: &Attention, computed: Dtype, is_gradient: bool) -> u64 {
+    let fits = |rows: u64| {
+        let width = shape.head_dim.next_multiple_of(ROW_THREADS) + 1;
+        let scores = OWN_ROWS * (rows + 1);
+        let elems = match is_gradient {
+            false => OWN_ROWS * width + 2 * rows * width + scores,
+            true => 2 * (OWN_ROWS + rows) * width + 2 * scores,
+        };
+        elems * computed.bytes() <= 48 << 10
+    };
+    [32, 16, 8].into_iter().find(|&rows| fits(rows)).unwrap_or(0)
+}
+
+/// Weights of a norm, and so results of their gradient.
+pub(super) fn results(kind: NormKind) -> u64 {
+    if kind == NormKind::Layer { 2 } else { 1 }
+}
+
+/// Bytes of the statistics of the rows of a norm, which lie first in workspace.
+pub(super) fn statistics_bytes(n: &Norm, computed: Dtype) -> u64 {
+    (2 * n.rows * computed.bytes()).next_multiple_of(16)
+}
+
+/// Grid and block of each stage, and bytes of workspace.
+fn shape(kernel: &Kernel, chip: Chip) -> (Vec<([u64; 3], u64)>, u64) {
+    let computed = kernel.dtype.computed();
+    let walk = |elems: u64, lanes: u64| ([walkers(elems.div_ceil(lanes), chip), 1, 1], BLOCK);
+    let rows_of = |rows: u64, cols: u64| {
+        let team = Team::of(cols);
+        ([rows.div_ceil(team.per_block), 1, 1], team.block())
+    };
+    let one = ([1, 1, 1], BLOCK);
+    let sum = |rows: u64, cols: u64, results: u64| {
+        let parts = parts(rows);
+        let stages = [([cols.div_ceil(SUM_COLUMNS), parts, 1], BLOCK), walk(cols, 1)];
+        (stages, parts * results * cols * computed.bytes())
+    };
+    match &kernel.body {
+        Body::Map(m) => {
+            let elems = m.rows * m.cols;
+            (vec![walk(elems, lanes(m.cols, kernel.dtype))], 0)
+        }
+        Body::Gemm(g) => {
+            let tile = Tile::of(g, kernel.dtype, chip);
+            let grid = [g.batch * g.m.div_ceil(tile.m), g.n.div_ceil(tile.n), 1];
+            (vec![(grid, BLOCK)], 0)
+        }
+        Body::Norm(n) | Body::NormDx(n) => (vec![rows_of(n.rows, n.cols)], 0),
+        Body::NormDw(n) => {
+            let (stages, bytes) = sum(n.rows, n.cols, results(n.kind));
+            let statistics = statistics_bytes(n, computed);
+            let mut all = vec![rows_of(n.rows, n.cols)];
+            all.extend(stages);
+            (all, statistics + bytes)
+        }
+        Body::SumRows { rows, cols } => {
+            let (stages, bytes) = sum(*rows, *cols, 1);
+            (stages.to_vec(), bytes)
+        }
+        Body::Attention { shape: s, .. } => {
+            let blocks = [s.seq.div_ceil(OWN_ROWS) * s.batch * s.heads, 1, 1];
+            (vec![(blocks, OWN_ROWS * ROW_THREADS)], 0)
+        }
+        Body::AttentionDx(s) => {
+            let (tiles, block) = (s.seq.div_ceil(OWN_ROWS) * s.batch, OWN_ROWS * ROW_THREADS);
+            let queries = s.batch * s.heads * s.seq;
+            let stages = vec![
+                rows_of(queries, s.head_dim),
+                ([tiles * s.heads, 1, 1], block),
+                ([tiles * s.kv_heads, 1, 1], block),
+            ];
+            (stages, queries * computed.bytes())
+        }
+        &Body::Rotary { batch, seq, heads, head_dim, .. } => {
+            (vec![walk(batch * seq * heads * (head_dim / 2), 1)], 0)
+        }
+        Body::CrossEntropy(c) => (vec![rows_of(c.rows, c.vocab), one], 8 * c.rows.max(1)),
+        Body::CrossEntropyDx(c) => (vec![rows_of(c.rows, c.vocab)], 0),
+        Body::Embedding(s) => (vec![rows_of(s.rows, s.dim)], 0),
+        Body::EmbeddingDw(s) => (vec![([s.vocab.div_ceil(4), 1, 1], 128)], 0),
+        &Body::SwapBlocks { a, b, block } => {
+            (vec![walk(a * b * block, lanes(block, kernel.dtype))], 0)
+        }
+        Body::Cast { elems, .. } => (vec![walk(*elems, 1)], 0),
+        Body::SumSquares { elems } => {
+            let parts = square_parts(*elems, chip);
+            (vec![([parts, 1, 1], BLOCK), one], 8 * parts)
+        }
+        Body::ClipScale { .. } => (vec![([1, 1, 1], 32)], 0),
+    }
+}
+
+impl PtxKernel {
+    /// How `kernel`, which must have been validated, is launched on `chip` under the name `symbol`.
+    ///
+    /// # Errors
+    /// A sentence saying why it cannot run on a GPU: a head so wide that shared memory holds no tile of it, or a grid
+    /// beyond what can be launched.
+    pub fn of(symbol: &str, kernel: &Kernel, chip: Chip) -> Result<Self, String> {
+        if let Body::Attention { shape, .. } | Body::AttentionDx(shape) = &kernel.body {
+            let is_gradient = matches!(kernel.body, Body::AttentionDx(_));
+            if other_rows(shape, kernel.dtype.computed(), is_gradient) == 0 {
+                return Err(format!(
+                    "attention heads of width {} leave no room for a tile in 48 KiB of shared memory",
+                    shape.head_dim
+                ));
+            }
+        }
+        let (shapes, workspace_bytes) = shape(kernel, chip);
+        let name = entry_name(symbol);
+        let is_single = shapes.len() == 1;
+        let mut stages = vec![];
+        for (index, (grid, block)) in shapes.into_iter().enumerate() {
+            if grid.contains(&0) {
+                continue;
+            }
+            let limits = [0x7fff_ffff, 0xffff, 0xffff];
+            if let Some(axis) = (0..3).find(|&axis| grid[axis] > limits[axis]) {
+                return Err(format!(
+                    "{} blocks in {} are more than the {} that can be launched",
+                    grid[axis],
+                    ["x", "y", "z"][axis],
+                    limits[axis]
+                ));
+            }
+            stages.push(Stage {
+                entry: if is_single { name.clone() } else { format!("{name}${index}") },
+                grid: grid.map(|n| n as u32),
+                block: block as u32,
+                dynamic_shared_bytes: 0,
+                step: index,
+            });
+        }
+        Ok(Self {
+            symbol: symbol.into(),
+            stages,
+            params: kernel.parameters(),
+            scalars: kernel.scalars(),
+            workspace_bytes,
+        })
+    }
+
+    /// Bytes that a launch moves at the least: what is read and what is written, once each.
+    pub fn least_bytes(&self) -> u64 {
+        let bytes = |p: &Parameter| {
+            let times = if p.mode == Mode::ReadWrite { 2 } else { 1 };
+            times * p.elems * p.dtype.bytes()
+        };
+        self.params.iter().map(bytes).sum()
+    }
+}
+
+/// PTX names have no dots.
+fn entry_name(symbol: &str) -> String {
+    symbol.replace('.', "_$_")
+}
