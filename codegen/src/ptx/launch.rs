@@ -58,11 +58,11 @@ pub(super) struct Tile {
 impl Tile {
     /// Large tiles read less; small ones keep more multiprocessors busy.
     pub(super) fn of(g: &Gemm, dtype: Dtype, chip: Chip) -> Self {
-        let blocks = g.m.div_ceil(128) * g.n.div_ceil(128) * g.batch;
+        let blocks = g.m.div_ceil(128) * g.n.div_ceil(64) * g.batch;
         let is_large = blocks >= u64::from(chip.limits().multiprocessors);
         match (dtype, is_large) {
             (Dtype::F64, _) | (_, false) => Self { m: 64, n: 64, k: 16 },
-            (_, true) => Self { m: 128, n: 128, k: 8 },
+            (_, true) => Self { m: 128, n: 64, k: 16 },
         }
     }
 }
@@ -265,4 +265,39 @@ impl PtxKernel {
 /// PTX names have no dots.
 fn entry_name(symbol: &str) -> String {
     symbol.replace('.', "_$_")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog;
+
+    #[test]
+    fn grids_cover_what_is_computed() {
+        let launched = PtxKernel::of("f", &catalog::add(Dtype::F32, 1000), Chip::Sm80).unwrap();
+        assert_eq!(launched.stages.len(), 1);
+        assert_eq!((launched.stages[0].grid, launched.stages[0].block), ([1, 1, 1], 256));
+        assert_eq!((launched.params.len(), launched.workspace_bytes), (3, 0));
+        assert_eq!(launched.least_bytes(), 12_000);
+        let none = PtxKernel::of("f", &catalog::add(Dtype::F32, 0), Chip::Sm80).unwrap();
+        assert!(none.stages.is_empty());
+    }
+
+    #[test]
+    fn sums_have_a_step_for_parts_and_one_for_the_total() {
+        let body = Body::SumRows { rows: 1024, cols: 33 };
+        let kernel = Kernel { dtype: Dtype::Bf16, body };
+        let launched = PtxKernel::of("a.b", &kernel, Chip::Sm90a).unwrap();
+        let entries: Vec<_> = launched.stages.iter().map(|s| (&s.entry[..], s.grid)).collect();
+        assert_eq!(entries, [("a_$_b$0", [2, 8, 1]), ("a_$_b$1", [1, 1, 1])]);
+        assert_eq!(launched.workspace_bytes, 8 * 33 * 4);
+    }
+
+    #[test]
+    fn heads_too_wide_for_shared_memory_are_refused() {
+        let shape = Attention { batch: 1, seq: 64, heads: 1, kv_heads: 1, head_dim: 4096 };
+        let kernel = Kernel { dtype: Dtype::F32, body: Body::AttentionDx(shape) };
+        let why = PtxKernel::of("f", &kernel, Chip::Sm80).unwrap_err();
+        assert!(why.contains("width 4096"), "{why}");
+    }
 }

@@ -16,6 +16,7 @@ mod chip;
 mod device;
 #[cfg(feature = "llvm")]
 mod gemm;
+#[cfg_attr(not(feature = "llvm"), allow(dead_code))]
 mod launch;
 #[cfg(feature = "llvm")]
 mod map;
