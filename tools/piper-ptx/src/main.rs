@@ -73,6 +73,14 @@ fn sizes(text: &str) -> Result<[u32; 3], String> {
     Ok(sizes)
 }
 
+/// Prints a line. Whoever reads may have seen enough and gone: that is no fault.
+macro_rules! say {
+    ($($text:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stdout(), $($text)*);
+    }};
+}
+
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Check { file } => check(&file),
@@ -105,13 +113,13 @@ fn module(file: &PathBuf) -> Result<Module> {
 
 fn check(file: &PathBuf) -> Result<()> {
     let module = module(file)?;
-    println!("target {}", module.target());
+    say!("target {}", module.target());
     let mut faults = 0;
     for name in module.kernels() {
         match module.kernel(name) {
             Ok(kernel) => {
                 let params: u64 = kernel.params().map(|p| p.bytes).sum();
-                println!(
+                say!(
                     "kernel {name}: {} instructions, {} virtual registers, {} parameters ({params} bytes), {} bytes \
                      shared, {} bytes local",
                     kernel.instructions(),
@@ -123,12 +131,12 @@ fn check(file: &PathBuf) -> Result<()> {
             }
             Err(error) => {
                 faults += 1;
-                eprintln!("error: {}:{error}", file.display());
+                esay!("error: {}:{error}", file.display());
             }
         }
     }
     for variable in module.variables() {
-        println!("variable {}: {} bytes, {:?}", variable.name, variable.bytes, variable.space);
+        say!("variable {}: {} bytes, {:?}", variable.name, variable.bytes, variable.space);
     }
     if faults > 0 {
         bail!("{faults} of {} kernels cannot be run", module.kernels().count());
@@ -183,7 +191,7 @@ fn run(
         machine.copy_out(buffer.pointer, &mut bytes)?;
         match path {
             Some(path) => npy::write(path, buffer, &bytes)?,
-            None => println!("argument {at}: {}", buffer.show(&bytes)),
+            None => say!("argument {at}: {}", buffer.show(&bytes)),
         }
     }
     show(&stats, seconds);
@@ -191,7 +199,7 @@ fn run(
 }
 
 fn show(stats: &Stats, seconds: f64) {
-    println!(
+    say!(
         "{} instructions in {} of warps, {:.0} million a second",
         stats.instructions(),
         stats.warp_instructions,
@@ -212,15 +220,19 @@ fn show(stats: &Stats, seconds: f64) {
     ];
     let used: Vec<String> =
         classes.iter().filter(|(_, n)| *n > 0).map(|(name, n)| format!("{name} {n}")).collect();
-    println!("  {}", used.join(", "));
-    println!(
+    say!("  {}", used.join(", "));
+    say!(
         "  global: {} bytes read, {} written, {} segments of 32 bytes",
-        stats.global_read, stats.global_written, stats.global_segments
+        stats.global_read,
+        stats.global_written,
+        stats.global_segments
     );
     if stats.shared_read + stats.shared_written > 0 {
-        println!(
+        say!(
             "  shared: {} bytes read, {} written, {} bank conflicts",
-            stats.shared_read, stats.shared_written, stats.bank_conflicts
+            stats.shared_read,
+            stats.shared_written,
+            stats.bank_conflicts
         );
     }
 }
