@@ -131,7 +131,7 @@ fn check(file: &PathBuf) -> Result<()> {
             }
             Err(error) => {
                 faults += 1;
-                esay!("error: {}:{error}", file.display());
+                eprintln!("error: {}:{error}", file.display());
             }
         }
     }
