@@ -18,7 +18,7 @@ pub(crate) struct EmitFlags {
     #[arg(long, value_name = "FORM", require_equals = true, default_value = "pir")]
     pub(crate) emit: Form,
 
-    /// What code is for: 'host' or a level of its architecture such as 'x86-64-v3'
+    /// What code is for: 'host', a level of its architecture such as 'x86-64-v3', or for PTX 'sm_80', 'sm_90a' or 'sm_100a'
     #[arg(long, value_name = "NAME", require_equals = true, default_value = "host")]
     pub(crate) target: String,
 
@@ -47,6 +47,8 @@ pub(crate) enum Form {
     Asm,
     /// An object file of all kernels.
     Object,
+    /// PTX of all kernels, after a line for each entry with its grid, threads and scratch memory.
+    Ptx,
 }
 
 /// What the road needs to know.
@@ -75,6 +77,7 @@ impl Emission<'_> {
         let written = match self.flags.emit {
             Form::Pir | Form::Plan => Ok(print::plan(&plan).into_bytes()),
             Form::LaunchSequence => self.launch_sequence(&plan).map(String::into_bytes),
+            Form::Ptx => self.ptx(module, &plan),
             Form::Llvm | Form::Asm | Form::Object => self.code(module, &plan),
         };
         let fault = |why: String| {
@@ -142,6 +145,37 @@ impl Emission<'_> {
         let kernels: Vec<_> = symbols.zip(kernels).collect();
         emit(&kernels, &target, OptLevel::Full, Isolation::Child, form)
             .map_err(|error| error.to_string())
+    }
+
+    #[cfg(feature = "llvm")]
+    fn ptx(&self, module: &Module, plan: &Plan) -> Result<Vec<u8>, String> {
+        use piper_codegen::ptx::{Chip, compile};
+        let chip = Chip::named(&self.flags.target).ok_or_else(|| {
+            let names = Chip::ALL.map(Chip::name).join(", ");
+            format!("there is no PTX for target '{}'; use --target with {names}", self.flags.target)
+        })?;
+        let kernels = piper_codegen::adapter::plan_kernels(module, plan)
+            .map_err(|error| error.to_string())?;
+        let symbols = plan.kernels.iter().map(|declared| declared.symbol.clone());
+        let kernels: Vec<_> = symbols.zip(kernels).collect();
+        let (text, launched) = compile(&kernels, chip, piper_codegen::Isolation::Child)
+            .map_err(|error| error.to_string())?;
+        let mut written = String::new();
+        for kernel in &launched {
+            for stage in &kernel.stages {
+                let [x, y, z] = stage.grid;
+                written += &format!(
+                    "// {}: grid {x}x{y}x{z}, {} threads, {} bytes of workspace\n",
+                    stage.entry, stage.block, kernel.workspace_bytes
+                );
+            }
+        }
+        Ok((written + &text).into_bytes())
+    }
+
+    #[cfg(not(feature = "llvm"))]
+    fn ptx(&self, module: &Module, plan: &Plan) -> Result<Vec<u8>, String> {
+        self.code(module, plan)
     }
 
     #[cfg(not(feature = "llvm"))]
