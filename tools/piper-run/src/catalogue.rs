@@ -17,7 +17,7 @@ const BLOCKS: usize = 8;
 /// Microbatches of each replica.
 const MICROBATCHES: usize = 8;
 /// What `zero` may say.
-const ZERO_STAGES: &[u32] = &[0, 1];
+const ZERO_STAGES: &[u32] = &[0, 1, 2, 3];
 
 /// One row of the page.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -174,9 +174,7 @@ pub fn entries() -> Vec<Entry> {
         }
         for zero in ZERO_STAGES {
             for (suffix, recompute) in &RECOMPUTE[..2] {
-                let extra = format!(
-                    "{recompute}\nstrategy.zero over \"dp\" stage = {zero} bucket = \"64KiB\""
-                );
+                let extra = format!("{recompute}\n{}", replicas(*zero));
                 all.push(Entry {
                     mesh: "\"pp\" = 4, \"dp\" = 2".to_owned(),
                     devices: 8,
@@ -212,6 +210,17 @@ pub fn entries() -> Vec<Entry> {
     all
 }
 
+/// Replicas over `"dp"` that share their state so far: buckets of several parameters, gathered anew for every microbatch.
+fn replicas(zero: u32) -> String {
+    let options = match zero {
+        0 => "",
+        1 => " bucket = \"64KiB\"",
+        2 => " bucket = \"64KiB\" reduce = \"each\"",
+        _ => " bucket = \"64KiB\" gather = \"microbatch\"",
+    };
+    format!("strategy.zero over \"dp\" stage = {zero}{options}")
+}
+
 /// What is one of its kind: replicas alone, a backward in parts, schedules written by hand.
 fn special(base: &Entry) -> Vec<Entry> {
     let mut all = Vec::new();
@@ -222,9 +231,7 @@ fn special(base: &Entry) -> Vec<Entry> {
                 stages: format!("E{}L", "t".repeat(BLOCKS)),
                 mesh: "\"dp\" = 8".to_owned(),
                 devices: 8,
-                directives: format!(
-                    "strategy.split \"MB\" into 2{recompute}\nstrategy.zero over \"dp\" stage = {zero} bucket = \"64KiB\""
-                ),
+                directives: format!("strategy.split \"MB\" into 2{recompute}\n{}", replicas(*zero)),
                 ..base.clone()
             });
         }

@@ -11,6 +11,7 @@ use crate::data::Corpus;
 use crate::lower::best_level;
 use crate::progress::Progress;
 use crate::run::{Ending, EngineOptions, describe, ending, open, summary, tier};
+use crate::say::say;
 use crate::train::Training;
 use crate::{Failure, compile, files, schedule};
 
@@ -32,33 +33,29 @@ pub fn demo(args: &DemoArgs, stop: &StopFlag) -> Result<Ending, Failure> {
         Some(path) => (Corpus::read(path, 0)?, path.display().to_string()),
         None => own_text()?,
     };
-    println!("== The strategy ({FILE}) ==\n\n{}\n", strategy_text(MODEL));
+    say!("== The strategy ({FILE}) ==\n\n{}\n", strategy_text(MODEL));
     let (plan, table) = schedule::expanded(FILE, MODEL, None, 100)?;
-    println!("== What it expands to (piper-opt --pass expand-directives {FILE}) ==\n\n{plan}");
-    println!(
+    say!("== What it expands to (piper-opt --pass expand-directives {FILE}) ==\n\n{plan}");
+    say!(
         "== The schedule: time goes right, a line a pipeline rank; 0F3 is the forward of stage 0 for microbatch 3,"
     );
-    println!(
-        "   B its backward, I and W the gradients of inputs and of weights apart ==\n\n{table}"
-    );
+    say!("   B its backward, I and W the gradients of inputs and of weights apart ==\n\n{table}");
 
     let level = args.level.unwrap_or_else(best_level);
     let steps =
         args.steps.unwrap_or(if level == Level::Native { STEPS } else { STEPS_INTERPRETED });
-    println!(
+    say!(
         "== Training on {what} ({} bytes), and the same on one device beside it ==\n",
         corpus.len()
     );
     if level != Level::Native {
-        println!(
-            "(this build has no LLVM, so {steps} steps are interpreted; --steps asks for more)"
-        );
+        say!("(this build has no LLVM, so {steps} steps are interpreted; --steps asks for more)");
     }
     let options = compile::Options { fixed_tree: true, ..compile::Options::default() };
     let mut ours = compile::compile(FILE, MODEL, options)?;
     let mut single = compile::compile(FILE, MODEL, compile::Options { single: true, ..options })?;
     corpus.check(&ours.feeds)?;
-    println!("{}", describe(&ours, level));
+    say!("{}", describe(&ours, level));
     let engine_options = EngineOptions {
         level,
         gradients: true,
@@ -80,10 +77,10 @@ pub fn demo(args: &DemoArgs, stop: &StopFlag) -> Result<Ending, Failure> {
     let trained = training.run(&mut *engine, Some(&mut *reference), |loss| progress.step(loss));
     progress.finish();
     let trained = trained?;
-    println!("\n== Result ==\n\n{}", summary(&trained, tokens, &engine.memory(), tier));
+    say!("\n== Result ==\n\n{}", summary(&trained, tokens, &engine.memory(), tier));
     if let Some(text) = engine.trace() {
         files::write("trace", &trace, text.as_bytes())?;
-        println!("The trace lies at {} (open it at https://ui.perfetto.dev).", trace.display());
+        say!("The trace lies at {} (open it at https://ui.perfetto.dev).", trace.display());
     }
     Ok(ending(&trained, tier))
 }

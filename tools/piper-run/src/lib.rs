@@ -24,6 +24,7 @@ pub mod lower;
 pub mod models;
 pub mod progress;
 pub mod run;
+mod say;
 pub mod schedule;
 pub mod single;
 pub mod source;

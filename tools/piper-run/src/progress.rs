@@ -1,5 +1,6 @@
 //! What is shown while steps are taken: a bar on a terminal, plain lines elsewhere.
 
+use crate::say::say;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
@@ -44,7 +45,7 @@ impl Progress {
                 bar.set_message(line);
             }
             None if done == 1 || done.is_multiple_of(self.every) || done == self.steps => {
-                println!("step {done:>5}  {line}");
+                say!("step {done:>5}  {line}");
             }
             None => {}
         }

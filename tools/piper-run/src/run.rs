@@ -13,6 +13,7 @@ use crate::data::Corpus;
 use crate::engine::{DagEngine, Engine, PlanEngine};
 use crate::lower::{best_level, lower};
 use crate::progress::{Progress, loss_curve};
+use crate::say::say;
 use crate::source::Source;
 use crate::train::{Trained, Training};
 use crate::{Failure, compile, files};
@@ -102,7 +103,7 @@ fn run_text(args: &RunArgs, stop: &StopFlag, name: &str, text: &str) -> Result<E
     let declared = ours.declared_call();
     let default = if declared.is_some() { Level::Kernel } else { best_level() };
     let level = args.level.unwrap_or(default);
-    println!("{}", describe(&ours, level));
+    say!("{}", describe(&ours, level));
     if args.compile_only {
         return compile_only(args, &mut ours, level);
     }
@@ -186,7 +187,7 @@ fn compile_only(args: &RunArgs, compiled: &mut Compiled, level: Level) -> Result
     let (plan, _) = lower(compiled, level, false, Isolation::Child)?;
     if let Some(path) = &args.output {
         files::write("plan", path, &plan.to_bytes())?;
-        println!("wrote {}", path.display());
+        say!("wrote {}", path.display());
     }
     Ok(Ending::Done)
 }
@@ -227,11 +228,7 @@ fn run_plan(args: &RunArgs, stop: &StopFlag, plan: Plan) -> Result<Ending, Failu
     let library = NativeLibrary::of_plan(&plan)
         .map_err(|error| Failure::new(format!("'{shown}': {error}")))?;
     let tokens = plan.misc.tokens_per_step;
-    println!(
-        "plan @{}: {} devices, {tokens} tokens a step, level native",
-        plan.name,
-        plan.devices()
-    );
+    say!("plan @{}: {} devices, {tokens} tokens a step, level native", plan.name, plan.devices());
     let options = runtime_options(&engine_options(args, Level::Native, stop));
     let mut engine = PlanEngine::load(plan, feeds, &library, options)?;
     let training =
@@ -250,17 +247,14 @@ fn conclude(
     tokens: u64,
     tier: Tier,
 ) -> Result<Ending, Failure> {
-    print!("{}", summary(trained, tokens, &engine.memory(), tier));
+    say!("{}", summary(trained, tokens, &engine.memory(), tier).trim_end());
     if let Some(path) = &args.trace {
         match engine.trace() {
             Some(trace) => {
                 files::write("trace", path, trace.as_bytes())?;
-                println!(
-                    "trace written to {} (open it at https://ui.perfetto.dev)",
-                    path.display()
-                );
+                say!("trace written to {} (open it at https://ui.perfetto.dev)", path.display());
             }
-            None => println!("no trace: level dag has no devices that run at the same time"),
+            None => say!("no trace: level dag has no devices that run at the same time"),
         }
     }
     Ok(ending(trained, tier))

@@ -156,8 +156,67 @@ pub fn all() -> Vec<Case> {
     ] {
         cases.push(Case { name: name.to_owned(), text: sharded(mesh, &directives) });
     }
+    let zero = |stage: &str| format!("\nstrategy.zero over \"dp\" stage = {stage}");
+    // Sharded gradients and parameters, and computing again, for schedules of every kind: one backward, two, both directions.
+    for (schedule, stages) in [("1f1b", 2), ("interleaved1f1b", 4), ("zb-h1", 2), ("dualpipe", 2)] {
+        for (suffix, more) in [
+            ("zero 2", zero("2 reduce = \"each\"")),
+            ("zero 3", zero("3 gather = \"microbatch\" prefetch = 1")),
+            ("zero 3 kept", zero("3 gather = \"keep\" reduce = \"each\"")),
+            ("recompute zero 1", format!("\nstrategy.recompute {{PP = *}}{}", zero("1"))),
+        ] {
+            let name = format!("{schedule} pp2 x dp2 {suffix}");
+            let mesh = r#""pp" = 2, "dp" = 2"#.to_owned();
+            let directives = pipeline(schedule, 4) + &more;
+            cases.push(Case::new(name, stages, mesh, directives, ADAMW, false));
+        }
+    }
+    let precision = "\nstrategy.precision compute = bf16";
+    cases.push(Case::new(
+        "1f1b pp2 x dp2 mixed zero 3".to_owned(),
+        2,
+        r#""pp" = 2, "dp" = 2"#.to_owned(),
+        pipeline("1f1b", 4) + precision + &zero("3 gather = \"keep\""),
+        ADAMW,
+        false,
+    ));
+    for (name, mesh, directives) in [
+        (
+            "expert parallel ep2",
+            r#""ep" = 2"#,
+            format!("{EXPERTS}\nstrategy.replicate over \"ep\""),
+        ),
+        (
+            "dualpipe pp2 x ep2 zero 1",
+            r#""pp" = 2, "ep" = 2"#,
+            format!("{}\n{EXPERTS}\nstrategy.zero over \"ep\" stage = 1", pipeline("dualpipe", 4)),
+        ),
+        (
+            "dualpipe pp2 x ep2 overlapped",
+            r#""pp" = 2, "ep" = 2"#,
+            format!(
+                "{}\n{EXPERTS}\nstrategy.zero over \"ep\" stage = 1\n{OVERLAP}",
+                pipeline("dualpipe", 4)
+            ),
+        ),
+        (
+            "pairs pp1 x ep2 overlapped, in partitions",
+            r#""pp" = 1, "ep" = 2"#,
+            format!(
+                "{} overlap\n{EXPERTS}\nstrategy.replicate over \"ep\"\nstrategy.overlap over \"ep\"\n{PARTITION}",
+                pipeline("interleaved1f1b", 4)
+            ),
+        ),
+    ] {
+        cases.push(Case { name: name.to_owned(), text: experts(mesh, &directives) });
+    }
     cases
 }
+
+const EXPERTS: &str = r#"strategy.shard {PART = experts} over "ep" parameters = {"*" = 0}"#;
+const OVERLAP: &str = "strategy.overlap over \"ep\"\nstrategy.resource stream \"p2p\" for transfer";
+const PARTITION: &str =
+    r#"strategy.sm_partition arch = "sm_90" comm = 24 streams = ["a2a", "comm"] ctas = 20"#;
 
 const TENSOR: &str =
     r#"strategy.shard {PART = up|down} over "tp" parameters = {"*.up" = 1, "*.down" = 0}"#;
@@ -201,6 +260,57 @@ func.func @loss(%tokens: {tokens} {{role = "data", batch_dim = 0}}, %targets: {t
   %loss = strategy.annotate {{PP = 1, PART = "out"}} {{
     %head = nn.parameter "head" init = normal<0.0, 0.3> : tensor<4x16xf32>
     %z = nn.linear %h1, %head : ({x}, tensor<4x16xf32>) -> tensor<8x2x16xf32>
+    %l = nn.cross_entropy %z, %targets {{denominator = 16}} : (tensor<8x2x16xf32>, {tokens}) -> tensor<f32>
+    strategy.yield %l : tensor<f32>
+  }} : tensor<f32>
+  func.return %loss : tensor<f32>
+}}
+strategy.plan @train for @loss on @cluster {{
+  {directives}
+  {ADAMW}
+}}
+"#
+    )
+}
+
+/// Two stages, each with a layer of two experts between sorting tokens and putting them back.
+fn experts(mesh: &str, directives: &str) -> String {
+    let (x, sorted, tokens) = ("tensor<8x2x4xf32>", "tensor<2x8x1x4xf32>", "tensor<8x2xi32>");
+    let layer = |n: u32| {
+        format!(
+            r#"
+  %m{n} = strategy.annotate {{PP = {n}, PART = "experts"}} {{
+    %w = nn.parameter "h{n}.w" init = normal<0.0, 0.3> : tensor<2x4x4xf32>
+    %u = nn.expert_linear %s{n}, %w : ({sorted}, tensor<2x4x4xf32>) -> {sorted}
+    %a = nn.gelu %u : {sorted}
+    strategy.yield %a : {sorted}
+  }} : {sorted}"#
+        )
+    };
+    let (first, second) = (layer(0), layer(1));
+    format!(
+        r#"
+strategy.mesh @cluster <[{mesh}]>
+func.func @loss(%tokens: {tokens} {{role = "data", batch_dim = 0}}, %targets: {tokens} {{role = "data", batch_dim = 0}}) -> tensor<f32> {{
+  %e, %s0 = strategy.annotate {{PP = 0, PART = "in"}} {{
+    %wte = nn.parameter "wte" init = normal<0.0, 0.3> : tensor<16x4xf32>
+    %r = nn.embedding %tokens, %wte : ({tokens}, tensor<16x4xf32>) -> {x}
+    %s = nn.dispatch %r {{experts = 2}} : ({x}) -> {sorted}
+    strategy.yield %r, %s : {x}, {sorted}
+  }} : {x}, {sorted}
+  {first}
+  %h, %s1 = strategy.annotate {{PP = 1, PART = "middle"}} {{
+    %c = nn.combine %m0 : ({sorted}) -> {x}
+    %r = nn.add %e, %c : {x}
+    %s = nn.dispatch %r {{experts = 2}} : ({x}) -> {sorted}
+    strategy.yield %r, %s : {x}, {sorted}
+  }} : {x}, {sorted}
+  {second}
+  %loss = strategy.annotate {{PP = 1, PART = "out"}} {{
+    %head = nn.parameter "head" init = normal<0.0, 0.3> : tensor<4x16xf32>
+    %c = nn.combine %m1 : ({sorted}) -> {x}
+    %r = nn.add %h, %c : {x}
+    %z = nn.linear %r, %head : ({x}, tensor<4x16xf32>) -> tensor<8x2x16xf32>
     %l = nn.cross_entropy %z, %targets {{denominator = 16}} : (tensor<8x2x16xf32>, {tokens}) -> tensor<f32>
     strategy.yield %l : tensor<f32>
   }} : tensor<f32>
