@@ -264,6 +264,12 @@ impl Dist {
         }
         Some(ctx.tensor(&local, element))
     }
+
+    /// The axes that divide it, those of earlier dimensions first: what divides a flat tensor of the parts that devices hold,
+    /// with the part of a device as one run of it.
+    pub fn dividing(&self) -> Vec<Name> {
+        self.dims.iter().flatten().copied().collect()
+    }
 }
 
 /// The type's definition.

@@ -3,7 +3,7 @@
 use piper_ir::{Context, Loc, Module, Name, Op, Reporter, Value};
 use rustc_hash::FxHashMap;
 
-use super::dist::{Dist, Home};
+use super::dist::{AxisSizes, Dist, Home};
 use super::infer::moved_shards;
 use super::{
     Add, AllGather, AllReduce, AllToAll, Commit, Compute, Graph, Order, Output, Parameter, Project,
@@ -444,13 +444,24 @@ pub(super) fn pack(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
         );
         return;
     }
+    // Offsets are within what a device has: a part of a divided tensor, whose flat form is divided over the same axes.
+    let sizes = match module.parent_op(op) {
+        Some(graph) if !flat.dims[0].is_empty() => AxisSizes::of_graph(module, graph),
+        _ => AxisSizes::default(),
+    };
+    let is_divided = values.iter().any(|value| value.dims.iter().any(|axes| !axes.is_empty()));
+    let parts: i64 = match is_divided {
+        true => flat.dims[0].iter().filter_map(|axis| sizes.get(*axis)).product(),
+        false => 1,
+    };
+    let length = length / parts.max(1);
     let mut end = 0;
     for (value, &offset) in values.iter().zip(offsets) {
-        let elements = value.tensor.num_elements(ctx).unwrap_or(0) as i64;
+        let elements = value.tensor.num_elements(ctx).unwrap_or(0) as i64 / parts.max(1);
         let fits = offset >= end && offset + elements <= length;
         let same_type = value.tensor.as_tensor(ctx).is_some_and(|(_, e)| e == element);
         let like = Dist { tensor: flat.tensor, dims: flat.dims.clone(), ..value.clone() } == flat
-            && value.dims.iter().all(Vec::is_empty);
+            && if is_divided { value.dividing() == flat.dims[0] } else { true };
         if !fits || !same_type || !like {
             let (value, flat) = (value.ty(ctx).display(ctx), flat.ty(ctx).display(ctx));
             reporter.error(
@@ -461,7 +472,7 @@ pub(super) fn pack(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
         }
         end = offset + elements;
     }
-    if !flat.dims[0].is_empty() {
+    if !flat.dims[0].is_empty() && !is_divided {
         reporter.error(loc, format!("the flat side of '{name}' is not sharded"));
     }
 }

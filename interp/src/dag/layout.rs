@@ -128,6 +128,11 @@ impl Layout {
         self.position(&dist.dims[dim], dist, device)
     }
 
+    /// The number of positions along axes.
+    pub(super) fn count(&self, axes: &[Name]) -> usize {
+        axes.iter().map(|axis| self.size(*axis)).product()
+    }
+
     /// The position of a device along axes, and the number of positions.
     pub(super) fn position(&self, axes: &[Name], dist: &Dist, device: usize) -> (usize, usize) {
         axes.iter().fold((0, 1), |(index, count), axis| {

@@ -10,6 +10,7 @@ use piper_ir::{Attr, Op};
 use piper_plan::{Init, ScalarSource};
 
 use super::{Error, Interpreter, Local, Tensors};
+use crate::NumericError;
 use crate::func::element_type;
 use crate::ops;
 use crate::tensor::{Data, ElementType, Tensor};
@@ -22,6 +23,8 @@ pub(super) struct Piece {
     shape: Vec<usize>,
     /// The first element, and whether it is a part of a flat tensor at all.
     at: Option<usize>,
+    /// By which axes each dimension is divided before it is in a flat tensor.
+    divided: Vec<Vec<piper_ir::Name>>,
 }
 
 impl Interpreter<'_> {
@@ -88,7 +91,14 @@ impl Interpreter<'_> {
         let value = module.result(op, 0);
         let own = self.name(op);
         let (shape, _) = self.type_of(op, &self.dist(op, value)?)?;
-        let alone = || vec![Piece { name: own.to_owned(), shape: shape.clone(), at: None }];
+        let alone = || {
+            vec![Piece {
+                name: own.to_owned(),
+                shape: shape.clone(),
+                at: None,
+                divided: Vec::new(),
+            }]
+        };
         if module.name_text(op) == "dag.parameter" {
             return Ok(alone());
         }
@@ -121,8 +131,9 @@ impl Interpreter<'_> {
         let piece = |(name, at): (String, usize)| {
             let owner = of(&name)
                 .ok_or_else(|| self.error(op, format!("there is no parameter '{name}'")))?;
-            let (shape, _) = self.type_of(owner, &self.dist(owner, module.result(owner, 0))?)?;
-            Ok(Piece { name: format!("{name}{suffix}"), shape, at: Some(at) })
+            let dist = self.dist(owner, module.result(owner, 0))?;
+            let (shape, _) = self.type_of(owner, &dist)?;
+            Ok(Piece { name: format!("{name}{suffix}"), shape, at: Some(at), divided: dist.dims })
         };
         parts.into_iter().map(piece).collect()
     }
@@ -156,8 +167,11 @@ impl Interpreter<'_> {
             }
             let Some(at) = piece.at else { return Ok(tensor.clone()) };
             let flat = flat.get_or_insert_with(|| Tensor::zeros(shape.clone(), element));
-            if !copy_into(flat, at, tensor) {
-                return Err(self.error(op, format!("\"{name}\" does not fit at element {at}")));
+            for (at, part) in self.places(&piece, at, shape[0]) {
+                let part = within(tensor, &part).map_err(|e| self.error(op, e.to_string()))?;
+                if !copy_into(flat, at, &part) {
+                    return Err(self.error(op, format!("\"{name}\" does not fit at element {at}")));
+                }
             }
         }
         flat.ok_or_else(|| self.error(op, "a flat state has no parts"))
@@ -177,16 +191,52 @@ impl Interpreter<'_> {
         let part = |piece: &Piece| {
             let tensor = match piece.at {
                 None => Ok(whole.clone()),
-                Some(at) => {
-                    let count: usize = piece.shape.iter().product();
-                    whole
-                        .slice(0, at..at + count)
-                        .and_then(|part| part.reshape(piece.shape.clone()))
-                }
+                Some(at) => self.put_together(piece, at, whole),
             };
             Ok((piece.name.clone(), tensor.map_err(|e| self.error(op, e.to_string()))?))
         };
         pieces.iter().map(part).collect()
+    }
+
+    /// Where the parts of a tensor lie in a flat one of `length` elements: the part (index and count of each dimension) that the
+    /// devices with the same coordinates hold is `at` elements after the begin of what these devices hold.
+    fn places(&self, piece: &Piece, at: usize, length: usize) -> Vec<(usize, Place)> {
+        let counts: Vec<usize> = piece.divided.iter().map(|axes| self.layout.count(axes)).collect();
+        let parts: usize = counts.iter().product();
+        let place = |number: usize| {
+            let mut rest = number;
+            let mut place: Place = Vec::new();
+            for &count in counts.iter().rev() {
+                place.push((rest % count, count));
+                rest /= count;
+            }
+            place.reverse();
+            (number * (length / parts) + at, place)
+        };
+        (0..parts).map(place).collect()
+    }
+
+    /// A tensor from its parts in a flat one.
+    fn put_together(
+        &self,
+        piece: &Piece,
+        at: usize,
+        flat: &Tensor,
+    ) -> Result<Tensor, NumericError> {
+        let counts: Vec<usize> = piece.divided.iter().map(|axes| self.layout.count(axes)).collect();
+        let shape: Vec<usize> = piece.shape.iter().zip(&counts).map(|(n, c)| n / c).collect();
+        let elements: usize = shape.iter().product();
+        let mut parts = Vec::new();
+        for (at, place) in self.places(piece, at, flat.shape[0]) {
+            let part = flat.slice(0, at..at + elements)?.reshape(shape.clone())?;
+            parts.push((place.iter().map(|(index, _)| *index).collect(), Rc::new(part)));
+        }
+        let shards = parts.iter().map(|(key, part): &(Vec<usize>, _)| (key.clone(), (0, part)));
+        let whole = assemble(&mut Vec::new(), &counts, &shards.collect());
+        whole.ok_or_else(|| NumericError::Attribute {
+            op: "flat",
+            reason: format!("\"{}\" has no equal parts", piece.name),
+        })
     }
 
     /// The gradients in the one called `name`: itself, or the parts of a flat bucket.
@@ -249,6 +299,19 @@ impl Interpreter<'_> {
         };
         Ok(source.at(step.into()))
     }
+}
+
+/// Which of how many parts of each dimension.
+type Place = Vec<(usize, usize)>;
+
+/// A part of a tensor.
+fn within(tensor: &Tensor, place: &Place) -> Result<Tensor, NumericError> {
+    let mut part = tensor.clone();
+    for (dim, &(index, count)) in place.iter().enumerate().filter(|(_, (_, count))| *count > 1) {
+        let length = part.shape[dim] / count;
+        part = part.slice(dim, index * length..(index + 1) * length)?;
+    }
+    Ok(part)
 }
 
 /// Copies values into a flat tensor; false if types differ or the end is passed.

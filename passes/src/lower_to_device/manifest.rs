@@ -2,7 +2,8 @@
 //!
 //! A flat bucket (ZeRO) is no logical tensor; its `dag.state` names the parameters in it and their offsets, so each of them
 //! gets a home in the bucket's shard. The optimizer state and the gradient of a bucket are laid out as the bucket is. A shard
-//! of an inner dimension is one run of elements for each row of the dimensions before it.
+//! of an inner dimension is one run of elements for each row of the dimensions before it. Where parameters are divided before
+//! they are in a bucket (tensor and expert parallelism), the bucket is that of the devices with the same parts of them.
 
 use piper_dialects::dag::Parameter;
 use piper_ir::{Attr, Module, Name, Op, OpState, Reporter, Type, Value};
@@ -10,7 +11,6 @@ use rustc_hash::FxHashMap;
 
 use super::programs::Lowering;
 use super::schedule::Node;
-use super::topology::Topology;
 
 /// A logical tensor in a buffer or bucket.
 struct Piece {
@@ -19,42 +19,26 @@ struct Piece {
     ty: Type,
     /// First element in the bucket.
     bucket: i64,
+    /// Which of its elements those are, if not all.
+    runs: Option<Runs>,
 }
 
 /// What a `dag.state` or `dag.gradient` holds, and what its buffers are parts of.
 struct Layout {
     pieces: Vec<Piece>,
-    division: Division,
-}
-
-/// How the buffers divide what they hold.
-enum Division {
-    /// Into parts of dimension 0, one after the other, over these axes; none: not at all.
-    Parts(Vec<Name>),
-    /// Along an inner dimension.
-    Runs(Runs),
-}
-
-/// What a home says of the division.
-enum Share<'a> {
-    Whole,
-    /// One of the parts that the members of a communicator have.
-    Part(Attr),
-    Runs(&'a Runs),
+    /// The axes over which the bucket is divided into equal parts, one after the other.
+    parts: Vec<Name>,
 }
 
 impl Layout {
-    /// The share of each of its buffers.
-    fn share(&self, l: &mut Lowering<'_>) -> Share<'_> {
-        match &self.division {
-            Division::Parts(axes) if axes.is_empty() => Share::Whole,
-            Division::Parts(axes) => Share::Part(l.comm(axes)),
-            Division::Runs(runs) => Share::Runs(runs),
-        }
+    /// The communicator whose members have the parts of a bucket.
+    fn shard(&self, l: &mut Lowering<'_>) -> Option<Attr> {
+        (!self.parts.is_empty()).then(|| l.comm(&self.parts))
     }
 }
 
 /// Runs of elements of a tensor, evenly spaced.
+#[derive(Clone)]
 struct Runs {
     len: i64,
     step: i64,
@@ -93,11 +77,11 @@ pub(super) fn states(l: &mut Lowering<'_>, reporter: &mut Reporter<'_>) {
             continue;
         }
         let classes = l.topology.kept(l.module, value).classes.clone();
-        let share = layout.share(l);
+        let shard = layout.shard(l);
         for &class in classes.iter() {
             let buffer = l.new_buffer(value, class, Some(&name));
             for piece in &layout.pieces {
-                home(l, class, buffer, piece, &share, false, op);
+                home(l, class, buffer, piece, shard, false, op);
             }
         }
     }
@@ -110,36 +94,43 @@ fn text(module: &Module, op: Op, attr: &str) -> String {
 /// How the tensors that a value stands for lie in it.
 fn layout(l: &Lowering<'_>, value: Value, name: &str, op: Op) -> Result<Layout, String> {
     let dist = &l.topology.kept(l.module, value).dist;
+    let alone = |runs| vec![Piece { tensor: name.to_owned(), ty: dist.tensor, bucket: 0, runs }];
     if dist.dims.iter().skip(1).any(|axes| !axes.is_empty()) {
-        let pieces = vec![Piece { tensor: name.to_owned(), ty: dist.tensor, bucket: 0 }];
-        return Ok(Layout { pieces, division: Division::Runs(inner_runs(l, value)?) });
+        return Ok(Layout { pieces: alone(Some(runs_of(l, value)?)), parts: Vec::new() });
     }
-    let division = Division::Parts(dist.dims.first().cloned().unwrap_or_default());
-    let whole = |tensor: &str| Piece { tensor: tensor.to_owned(), ty: dist.tensor, bucket: 0 };
+    let mut parts = dist.dims.first().cloned().unwrap_or_default();
     let Some((bucket, suffix)) = bucket_of(l, value, op) else {
-        return Ok(Layout { pieces: vec![whole(name)], division });
+        return Ok(Layout { pieces: alone(None), parts });
     };
     let entries =
         l.module.attr_by(bucket, "init").and_then(|init| init.as_dict(&l.ctx)).unwrap_or(&[]);
     let mut pieces = Vec::new();
     for (parameter, offset) in entries {
-        let ty = l.parameters.get(parameter).copied();
+        let declared = l.parameters.get(parameter).copied();
         let parameter = parameter.text(&l.ctx);
-        let Some(ty) = ty else {
+        let Some(declared) = declared else {
             return Err(format!("it is a copy of \"{parameter}\", but there is no such parameter"));
         };
         let tensor = match &suffix {
             Some(suffix) => format!("{parameter}.{suffix}"),
             None => parameter.to_owned(),
         };
-        pieces.push(Piece { tensor, ty, bucket: offset.as_int(&l.ctx).unwrap_or(0) });
+        let own = &l.topology.kept(l.module, declared).dist;
+        let (ty, divided) = (own.tensor, own.dividing());
+        let runs = match &divided[..] {
+            [] => None,
+            _ => Some(runs_of(l, declared).map_err(|why| format!("\"{parameter}\": {why}"))?),
+        };
+        // Devices with the same parts of the parameters share a bucket.
+        parts.retain(|axis| !divided.contains(axis));
+        pieces.push(Piece { tensor, ty, bucket: offset.as_int(&l.ctx).unwrap_or(0), runs });
     }
     pieces.sort_by_key(|piece| piece.bucket);
-    Ok(Layout { pieces, division })
+    Ok(Layout { pieces, parts })
 }
 
-/// The runs of a value that is divided along one dimension, not its first.
-fn inner_runs(l: &Lowering<'_>, value: Value) -> Result<Runs, String> {
+/// The runs of a value that is divided along one dimension.
+fn runs_of(l: &Lowering<'_>, value: Value) -> Result<Runs, String> {
     let kept = l.topology.kept(l.module, value);
     let mut divided = kept.dist.dims.iter().enumerate().filter(|(_, axes)| !axes.is_empty());
     let (Some((dim, axes)), None) = (divided.next(), divided.next()) else {
@@ -154,7 +145,7 @@ fn inner_runs(l: &Lowering<'_>, value: Value) -> Result<Runs, String> {
         if l.topology.groups.contains_key(axis) {
             let axis = axis.text(&l.ctx);
             return Err(format!(
-                "an inner dimension is divided over the group '@{axis}', which has no place in the manifest"
+                "a dimension is divided over the group '@{axis}', which has no place in the manifest"
             ));
         }
         strides.push((*axis, parts * len));
@@ -181,14 +172,14 @@ fn bucket_of(l: &Lowering<'_>, value: Value, op: Op) -> Option<(Op, Option<Strin
     Some((master, Some(name.rsplit('.').next().unwrap_or("state").to_owned())))
 }
 
-/// The tensors of a graph's parameters, by name.
-pub(super) fn parameters(module: &Module, graph: Op, topology: &Topology) -> FxHashMap<Name, Type> {
+/// The values of a graph's parameters, by name.
+pub(super) fn parameters(module: &Module, graph: Op) -> FxHashMap<Name, Value> {
     let ctx = module.ctx();
     let parameters = module.only_block(graph).into_iter().flat_map(|body| module.ops(body));
     let tensor = |op| {
         let parameter = Parameter::cast(module, op)?;
         let name = ctx.name(parameter.name(module).as_str(ctx)?);
-        Some((name, topology.kept(module, parameter.value(module)).dist.tensor))
+        Some((name, parameter.value(module)))
     };
     parameters.filter_map(tensor).collect()
 }
@@ -209,28 +200,27 @@ fn home(
     class: u32,
     buffer: Value,
     piece: &Piece,
-    share: &Share<'_>,
+    shard: Option<Attr>,
     output: bool,
     op: Op,
 ) {
-    let len = match share {
-        Share::Runs(runs) => runs.len,
-        _ => piece.ty.num_elements(&l.ctx).unwrap_or(0) as i64,
+    let len = match &piece.runs {
+        Some(runs) => runs.len,
+        None => piece.ty.num_elements(&l.ctx).unwrap_or(0) as i64,
     };
     let mut state = OpState::new(l.ctx.op_name("device.home"), l.module.op_loc(op))
         .operands([buffer])
         .attr(&l.ctx, "tensor", l.ctx.str_attr(&piece.tensor))
         .attr(&l.ctx, "bucket", l.ctx.int_attr(piece.bucket))
-        .attr(&l.ctx, "len", l.ctx.int_attr(len));
-    state = match share {
-        Share::Whole => state,
-        Share::Part(comm) => state.attr(&l.ctx, "shard", *comm),
-        Share::Runs(runs) => state
+        .attr(&l.ctx, "len", l.ctx.int_attr(len))
+        .attr_if(&l.ctx, "shard", shard);
+    if let Some(runs) = &piece.runs {
+        state = state
             .attr(&l.ctx, "start", l.ctx.int_attr(0))
             .attr(&l.ctx, "strides", l.coords_attr(&runs.strides))
             .attr(&l.ctx, "step", l.ctx.int_attr(runs.step))
-            .attr(&l.ctx, "count", l.ctx.int_attr(runs.count)),
-    };
+            .attr(&l.ctx, "count", l.ctx.int_attr(runs.count));
+    }
     if output {
         state = state.attr(&l.ctx, "output", l.ctx.unit());
     }
@@ -271,16 +261,16 @@ pub(super) fn probe(l: &mut Lowering<'_>, node: &Node, class: u32, reporter: &mu
         }
     };
     let buffer = l.read(value, class, node);
-    let share = layout.share(l);
-    for piece in &layout.pieces {
-        let piece = Piece { tensor: format!("grad.{}", piece.tensor), ..*piece };
+    let shard = layout.shard(l);
+    for piece in layout.pieces {
+        let piece = Piece { tensor: format!("grad.{}", piece.tensor), ..piece };
         if l.declared.insert(("output", piece.tensor.clone())) {
             let state = OpState::new(l.ctx.op_name("device.output"), l.module.op_loc(node.op))
                 .attr(&l.ctx, "name", l.ctx.str_attr(&piece.tensor))
                 .attr(&l.ctx, "tensor", l.ctx.type_attr(piece.ty));
             l.declare_shared(state);
         }
-        home(l, class, buffer, &piece, &share, true, node.op);
+        home(l, class, buffer, &piece, shard, true, node.op);
         let attrs = [("output", l.ctx.str_attr(&piece.tensor)), ("part", l.ctx.int_attr(0))];
         let label = l.ctx.str_attr(&piece.tensor);
         l.instruction(class, node, "device.store_output", &[buffer], &attrs, label);

@@ -72,8 +72,8 @@ pub(super) struct Lowering<'m> {
     scalars: FxHashMap<Attr, String>,
     /// Buffer a value is to be written to: the state it is committed to.
     direct: FxHashMap<Value, Value>,
-    /// The tensors of the graph's parameters.
-    pub(super) parameters: FxHashMap<Name, Type>,
+    /// The values of the graph's parameters.
+    pub(super) parameters: FxHashMap<Name, Value>,
     /// Every operation's place in the text of the graph.
     pub(super) positions: FxHashMap<Op, u32>,
     /// The axes that divide the batch, major to minor.
@@ -126,7 +126,7 @@ pub(super) fn build(
     let region = module.regions(plan)[0];
     let plan_block = module.add_block(region);
     let body = module.only_block(graph).expect("a graph has a block");
-    let parameters = manifest::parameters(module, graph, topology);
+    let parameters = manifest::parameters(module, graph);
     let positions = module.ops(body).zip(0..).collect();
     let inputs = module.ops(body).filter(|op| module.name_text(*op) == "dag.input");
     let dists = inputs.filter_map(|op| Dist::of(&ctx, module.ty(module.result(op, 0))));

@@ -15,6 +15,16 @@
 //!
 //! Buckets are filled per home (and per group, where one is asked for) in the order in which gradients become complete, the last
 //! layers' first, so that the first bucket can be reduced while the backward still runs. A tensor larger than a bucket has one to itself.
+//!
+//! **Divided parameters.** What `shard` has divided over "tp" is laid out as the part that a device has: the flat tensor is one
+//! such layout after the other, divided over "tp" and then over the copies, and offsets are those within a layout. Parameters
+//! that are divided over other axes, or whole, have other buckets.
+//!
+//! ```mlir
+//! // "up" = 8x16 and "down" = 16x8, each divided over "tp" = 2
+//! %flat = dag.pack %dup, %ddown at array<i64: 0, 64> : ... -> !dag.dist<tensor<256xf32>, @c, [{"tp"}], partial = {"dp"}>
+//! %shard = dag.reduce_scatter %flat over ["dp"] : ... -> !dag.dist<tensor<256xf32>, @c, [{"tp", "dp"}]>
+//! ```
 
 use piper_dialects::dag::{
     AllReduce, AxisSizes, Compute, Dist, Home, Join, Parameter, collective_axes,
@@ -61,6 +71,7 @@ pub(super) struct Item {
     /// The axes it is partial over, in the order they are to be reduced in: the replicated one first, if it is reduced apart.
     pub(super) axes: Vec<Name>,
     pub(super) element: Type,
+    /// What a device has of it.
     pub(super) elements: i64,
     pub(super) completion: usize,
     /// What it is grouped by, if anything.
@@ -76,12 +87,19 @@ pub(super) struct Bucket {
     pub(super) items: Vec<Item>,
     /// First elements of the items.
     pub(super) offsets: Vec<i64>,
-    /// Elements, padded so that they divide into equal shards.
+    /// Elements of a device before they are scattered, padded so that they divide into equal shards.
     pub(super) padded: i64,
+    /// The axes that divide its parameters already.
+    pub(super) divided: Vec<Name>,
+    /// Among how many devices they do.
+    parts: i64,
 }
 
 impl Bucket {
-    fn new(number: usize, items: Vec<Item>, shards: i64) -> Self {
+    fn new(number: usize, items: Vec<Item>, sizes: &AxisSizes) -> Self {
+        let product = |axes: &[Name]| axes.iter().filter_map(|a| sizes.get(*a)).product::<i64>();
+        let divided = items[0].dist.dividing();
+        let (shards, parts) = (product(&items[0].axes), product(&divided));
         let mut offsets = Vec::new();
         let mut length = 0;
         for item in &items {
@@ -89,7 +107,7 @@ impl Bucket {
             length += item.elements;
         }
         let padded = (length as u64).next_multiple_of(shards.max(1) as u64) as i64;
-        Self { name: format!("bucket{number}"), items, offsets, padded }
+        Self { name: format!("bucket{number}"), items, offsets, padded, divided, parts }
     }
 
     /// The gradient that is complete last: where the bucket's operations go.
@@ -100,15 +118,19 @@ impl Bucket {
 
     /// The type of the bucket's shard of a complete value.
     pub(super) fn shard(&self, module: &Module) -> Dist {
-        let (ctx, first) = (module.ctx(), &self.items[0]);
-        let mut shard = Dist {
-            tensor: ctx.tensor(&[self.padded], first.element),
-            dims: vec![first.axes.clone()],
-            held: None,
-            ..first.dist.clone()
-        };
+        let first = &self.items[0];
+        let mut shard = Dist { held: None, ..self.flat(module, &first.dist, &first.axes) };
         shard.partial.retain(|axis| !first.axes.contains(axis));
         shard
+    }
+
+    /// The type of the bucket where its tensors are distributed as `like`, scattered over axes.
+    pub(super) fn flat(&self, module: &Module, like: &Dist, scattered: &[Name]) -> Dist {
+        Dist {
+            tensor: module.ctx().tensor(&[self.padded * self.parts], self.items[0].element),
+            dims: vec![[&self.divided, scattered].concat()],
+            ..like.clone()
+        }
     }
 }
 
@@ -129,7 +151,7 @@ pub(super) fn plan(
     let sizes = AxisSizes::of_graph(module, graph);
     let errors = reporter.error_count();
     let mut homes: Vec<Vec<Item>> = Vec::new();
-    for mut item in items(module, graph, axis, by_microbatch, reporter) {
+    for mut item in items(module, graph, axis, &sizes, by_microbatch, reporter) {
         item.key = sharding.group.as_ref().and_then(|group| group_key(module, &item, group));
         if by_microbatch {
             item.contributions = contributions(module, item.raw);
@@ -146,6 +168,7 @@ pub(super) fn plan(
                 item.contributions.iter().map(slice).collect()
             };
             like == other.dist
+                && item.dist.dividing() == other.dist.dividing()
                 && item.axes == other.axes
                 && item.element == other.element
                 && item.key == other.key
@@ -164,19 +187,18 @@ pub(super) fn plan(
     for mut items in homes {
         items.sort_by_key(|item| item.completion);
         let bytes = items[0].element.byte_width(ctx).unwrap_or(1);
-        let shards: i64 = items[0].axes.iter().filter_map(|a| sizes.get(*a)).product();
         let mut filling: Vec<Item> = Vec::new();
         for item in items {
             let filled: i64 = filling.iter().map(|i| i.elements).sum();
             if !filling.is_empty()
                 && (filled + item.elements) as u64 * bytes > sharding.bucket_limit()
             {
-                buckets.push(Bucket::new(number, std::mem::take(&mut filling), shards));
+                buckets.push(Bucket::new(number, std::mem::take(&mut filling), &sizes));
                 number += 1;
             }
             filling.push(item);
         }
-        buckets.push(Bucket::new(number, filling, shards));
+        buckets.push(Bucket::new(number, filling, &sizes));
         number += 1;
     }
     Ok(buckets)
@@ -226,6 +248,7 @@ fn items(
     module: &Module,
     graph: Op,
     axis: Name,
+    sizes: &AxisSizes,
     by_microbatch: bool,
     reporter: &mut Reporter<'_>,
 ) -> Vec<Item> {
@@ -252,8 +275,8 @@ fn items(
             None => (value, Vec::new()),
         };
         let dist = Dist::of(ctx, module.ty(raw)).expect("declared as !dag.dist");
-        // What does not vary with the batch is complete on every device, and a sharded tensor has no flat form.
-        if !dist.partial.contains(&axis) || dist.dims.iter().any(|d| !d.is_empty()) {
+        // What does not vary with the batch is complete on every device.
+        if !dist.partial.contains(&axis) {
             continue;
         }
         if let Some(user) = module.uses(value).map(|u| u.op).find(|user| *user != op)
@@ -281,7 +304,7 @@ fn items(
             gradient: op,
             raw,
             element,
-            elements: dist.tensor.num_elements(ctx).unwrap_or(0) as i64,
+            elements: dist.local(ctx, sizes).and_then(|t| t.num_elements(ctx)).unwrap_or(0) as i64,
             dist,
             axes,
             completion: completed_at(module, raw, &position, &mut completion),

@@ -267,8 +267,8 @@ fn one(
 ) {
     let ctx = module.ctx_arc();
     let shard = Dist::of(&ctx, module.ty(master)).expect("declared as !dag.dist");
-    let whole = Dist { dims: vec![Vec::new()], ..shard.clone() };
-    let axes = axes_attr(module, graph, &shard.dims[0]);
+    let whole = Dist { dims: vec![bucket.divided.clone()], ..shard.clone() };
+    let axes = axes_attr(module, graph, &shard.dims[0][bucket.divided.len()..]);
     // In text before the first user, for readers; the graph has no order of its own.
     let Some(&(_, (before, _))) = interval.uses.first() else { return };
     let nodes = interval.after.iter().map(|op| {

@@ -252,7 +252,7 @@ fn check_sharded_once(
     reporter
         .error(loc, "the graph's state is sharded already, and is sharded over one axis")
         .note(module.op_loc(master), "this is a shard")
-        .hint("replicate over further axes with stage 0");
+        .hint("replicate over the other axes first, and put strategy.zero last: whole parameters are then sharded over all of them");
     Err(PassFailed)
 }
 

@@ -74,11 +74,7 @@ fn scatter(
 ) -> Value {
     let ctx = module.ctx_arc();
     let of = Dist::of(&ctx, module.ty(values[0])).expect("declared as !dag.dist");
-    let flat = Dist {
-        tensor: ctx.tensor(&[bucket.padded], bucket.items[0].element),
-        dims: vec![Vec::new()],
-        ..of
-    };
+    let flat = bucket.flat(module, &of, &[]);
     let mut b = Builder::before(module, before);
     let packed = Pack::build(&mut b).values(values).offsets(&bucket.offsets);
     let packed = packed.flat(flat.ty(&ctx)).create_value().expect(COMPLETE);
@@ -156,11 +152,7 @@ fn each(module: &mut Module, graph: Op, bucket: &Bucket) -> Value {
     let is_joined =
         module.defining_op(first.raw).is_some_and(|def| Join::cast(module, def).is_some());
     if is_joined {
-        let mut joined = Dist {
-            tensor: ctx.tensor(&[bucket.padded], first.element),
-            dims: vec![vec![*axis]],
-            ..first.dist.clone()
-        };
+        let mut joined = bucket.flat(module, &first.dist, std::slice::from_ref(axis));
         joined.partial.retain(|known| known != axis);
         let mut b = Builder::before(module, bucket.last());
         let state =

@@ -265,13 +265,6 @@ fn spread(
 ) {
     let ctx = module.ctx_arc();
     let loc = module.op_loc(target.state);
-    let whole = Dist { dims: vec![Vec::new()], ..target.dist.clone() };
-    let axes = &target.dist.dims[0];
-    debug_assert!(
-        axes.iter().all(|a| sizes.get(*a).is_some()),
-        "axes of a type that verifies are known"
-    );
-    let axes = axes_attr(module, graph, axes);
     let home =
         |op: Op, module: &Module| Dist::of(&ctx, module.ty(module.result(op, 0))).map(|d| d.home);
     let is_whole = |op: Op| module.attr_by(op, "flat").is_none();
@@ -286,6 +279,16 @@ fn spread(
     if owners.iter().all(Option::is_none) {
         return;
     }
+    // What divides the parameters stays as it is.
+    let first = owners.iter().flatten().next().map(|op| module.ty(module.result(*op, 0)));
+    let divided = first.and_then(|ty| Dist::of(&ctx, ty)).map_or(Vec::new(), |d| d.dividing());
+    let whole = Dist { dims: vec![divided.clone()], ..target.dist.clone() };
+    let axes = target.dist.dims[0].strip_prefix(&divided[..]).unwrap_or(&target.dist.dims[0]);
+    debug_assert!(
+        axes.iter().all(|a| sizes.get(*a).is_some()),
+        "axes of a type that verifies are known"
+    );
+    let axes = axes_attr(module, graph, axes);
     let types: Vec<_> =
         owners.iter().flatten().map(|op| module.ty(module.result(*op, 0))).collect();
     let offsets: Vec<i64> = parts

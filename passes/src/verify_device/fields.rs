@@ -22,7 +22,7 @@ type Place = (i64, BTreeMap<String, i64>);
 pub(super) struct Fields<'m> {
     module: &'m Module,
     graph: Op,
-    sizes: AxisSizes,
+    pub(super) sizes: AxisSizes,
     /// How the batch is divided: the axes of dimension 0 of the input that is divided most.
     batch: Vec<Name>,
     /// The functions that nodes call.

@@ -331,10 +331,11 @@ impl<'m, R: Fn(Value) -> Value> Contents<'m, R> {
         }
     }
 
-    /// Elements of a part of a flat value, which is whole on every device.
+    /// Elements that a device has of a part of a flat value.
     fn part_elements(&self, value: Value) -> Option<u64> {
-        let dist = piper_dialects::dag::Dist::of(self.module.ctx(), self.module.ty(value))?;
-        dist.tensor.num_elements(self.module.ctx())
+        let ctx = self.module.ctx();
+        let dist = piper_dialects::dag::Dist::of(ctx, self.module.ty(value))?;
+        dist.local(ctx, &self.fields.sizes)?.num_elements(ctx)
     }
 
     fn name(&self, buffer: Value) -> String {

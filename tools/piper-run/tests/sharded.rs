@@ -109,6 +109,53 @@ fn tensor_parallel() -> Vec<(&'static str, &'static str, String)> {
     ]
 }
 
+/// ZeRO over the copies of what is divided already: every stage, the bound of the gradients' norm among what is compared.
+fn sharded_state() -> Vec<(String, String)> {
+    const EXPERTS: &str = r#"  strategy.shard {PART = experts} over "ep" parameters = {"*" = 0}"#;
+    let interleaved =
+        r#"  strategy.pipeline over "pp" stages = "PP" schedule = "1f1b" microbatches = 4"#;
+    let dualpipe = r#"  strategy.dualpipe over "pp" stages = "PP" microbatches = 4"#;
+    let mut cases = Vec::new();
+    for stage in 1..=3 {
+        let zero = format!("  strategy.zero over \"dp\" stage = {stage}");
+        let text = |of: fn(&str, &str, &str) -> String, mesh: &str, rest: &str| {
+            of("ELEMENT", mesh, &format!("{rest}\n{zero}"))
+        };
+        let ep = format!("{EXPERTS}\n  strategy.replicate over \"ep\"");
+        cases.extend([
+            (format!("tp2 x dp2 zero {stage}"), text(model, r#"["dp" = 2, "tp" = 2]"#, TENSOR)),
+            (
+                format!("pp2 x tp2 x dp2 zero {stage}"),
+                text(
+                    model,
+                    r#"["pp" = 2, "dp" = 2, "tp" = 2]"#,
+                    &format!("{interleaved}\n{TENSOR}"),
+                ),
+            ),
+            (format!("ep2 x dp2 zero {stage}"), text(experts, r#"["dp" = 2, "ep" = 2]"#, &ep)),
+            (
+                format!("dualpipe pp2 x ep2 x dp2 zero {stage}"),
+                text(experts, r#"["pp" = 2, "dp" = 2, "ep" = 2]"#, &format!("{dualpipe}\n{ep}")),
+            ),
+        ]);
+    }
+    cases
+}
+
+#[test]
+fn sharded_state_of_divided_parameters_has_the_numbers_of_one_device_in_graphs() {
+    for (name, text) in sharded_state() {
+        check(&name, &text.replace("ELEMENT", "f64"), Level::Dag, Tier::F64);
+    }
+}
+
+#[test]
+fn sharded_state_of_divided_parameters_has_the_numbers_of_one_device_in_device_programs() {
+    for (name, text) in sharded_state() {
+        check(&name, &text.replace("ELEMENT", "f32"), Level::Kernel, Tier::F32);
+    }
+}
+
 #[test]
 fn tensor_parallel_graphs_have_the_numbers_of_one_device() {
     for (name, mesh, plan) in tensor_parallel() {
@@ -248,5 +295,8 @@ fn sharded_native_device_programs_have_the_numbers_of_one_device() {
     }
     for (name, mesh, plan) in tensor_parallel() {
         check(name, &model("f32", mesh, &plan), Level::Native, Tier::F32);
+    }
+    for (name, text) in sharded_state() {
+        check(&name, &text.replace("ELEMENT", "f32"), Level::Native, Tier::F32);
     }
 }

@@ -4,7 +4,7 @@
 // LIVE: help: gather = "2", or group = "segment" for fewer, larger buckets
 // RUN: not piper-opt --pass-pipeline='builtin.module(zero{over=dp},zero{over=ep stage=2})' %s 2>&1 | FileCheck %s --check-prefix=TWICE
 // TWICE: error: the graph's state is sharded already, and is sharded over one axis
-// TWICE: help: replicate over further axes with stage 0
+// TWICE: help: replicate over the other axes first, and put strategy.zero last: whole parameters are then sharded over all of them
 // RUN: not piper-opt --pass-pipeline='builtin.module(zero{over=dp},zero{over=dp})' %s 2>&1 | FileCheck %s --check-prefix=AXIS
 // AXIS: error: the graph is already replicated over "dp"
 // RUN: not piper-opt --pass-pipeline='builtin.module(zero{over=dq})' %s 2>&1 | FileCheck %s --check-prefix=UNKNOWN
