@@ -218,7 +218,9 @@ impl<'r, 'm> Run<'r, 'm> {
             })?,
             "dag.all_to_all" => self.all_to_all(op, &axes, &dist, &home)?,
             "dag.pack" => {
-                let (shape, element) = self.of.type_of(op, &dist)?;
+                let (mut shape, element) = self.of.type_of(op, &dist)?;
+                // Each device lays out its own parts.
+                shape[0] /= dist.dims.first().map_or(1, |axes| self.of.layout.count(axes));
                 let offsets = self.offsets(op);
                 self.on(op, &home, |device| {
                     let mut flat = Tensor::zeros(shape.clone(), element);
@@ -378,7 +380,10 @@ impl<'r, 'm> Run<'r, 'm> {
         let mut results = Vec::new();
         for (value, at) in self.module.results(op).zip(self.offsets(op)) {
             let dist = self.dist(op, value)?;
-            let (shape, _) = self.of.type_of(op, &dist)?;
+            let (mut shape, _) = self.of.type_of(op, &dist)?;
+            for (size, axes) in shape.iter_mut().zip(&dist.dims) {
+                *size /= self.of.layout.count(axes);
+            }
             let count: usize = shape.iter().product();
             results.push(self.on(op, &dist.home, |device| {
                 let part = self.local(op, flat, device)?.slice(0, at..at + count);
