@@ -148,9 +148,16 @@ impl Emitter<'_, '_> {
             .collect()
     }
 
+    /// Strides count elements, which may be more than 2^32.
     fn affine(&self, op: Op, base: &str, strides: &str) -> Result<plan::Affine> {
-        let strides = self.coords(op, self.module.attr_by(op, strides))?;
-        let strides = strides.into_iter().map(|(axis, s)| (axis, u64::from(s))).collect();
+        let entries = self.module.attr_by(op, strides).and_then(|a| a.as_dict(self.ctx));
+        let stride = |(axis, at): &(Name, Attr)| {
+            let Some(&id) = self.axes.get(axis) else {
+                return fault(op, format!("the mesh has no axis \"{}\"", axis.text(self.ctx)));
+            };
+            Ok((id, at.as_int(self.ctx).and_then(|s| u64::try_from(s).ok()).unwrap_or(u64::MAX)))
+        };
+        let strides = entries.unwrap_or(&[]).iter().map(stride).collect::<Result<_>>()?;
         Ok(plan::Affine { base: self.int(op, base), strides })
     }
 
