@@ -196,11 +196,12 @@ pub(super) fn gemm(k: &Device<'_, '_>, g: &Gemm, dtype: Dtype) {
     for row in 0..groups_m * RUN {
         let offset = row / RUN * STRIDE + row % RUN;
         let r = e.iadd(e.iadd(first_row, thread_row), e.n(offset));
-        let is_row = (g.m % tile.m != 0).then(|| e.icmp(IntPredicate::ULT, r, e.n(g.m)));
+        let is_row = (!g.m.is_multiple_of(tile.m)).then(|| e.icmp(IntPredicate::ULT, r, e.n(g.m)));
         for col in (0..groups_n * RUN).step_by(lanes as usize) {
             let offset = col / RUN * STRIDE + col % RUN;
             let c = e.iadd(e.iadd(first_col, thread_col), e.n(offset));
-            let is_col = (g.n % tile.n != 0).then(|| e.icmp(IntPredicate::ULT, c, e.n(g.n)));
+            let is_col =
+                (!g.n.is_multiple_of(tile.n)).then(|| e.icmp(IntPredicate::ULT, c, e.n(g.n)));
             let values: Vec<V> = (col..col + lanes).map(|col| e.get(sum_at(row, col))).collect();
             let value = if lanes == 1 { values[0] } else { k.vector(&values) };
             let inside = match (is_row, is_col) {

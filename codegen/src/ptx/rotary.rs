@@ -27,7 +27,8 @@ pub(super) struct Rotary {
 fn series<'c>(k: &Device<'_, 'c>, square: V<'c>, odd: u32, terms: u32) -> V<'c> {
     let e = k.e;
     let factorial = |n: u32| (1..=n).map(f64::from).product::<f64>();
-    let coefficient = |i: u32| (if i % 2 == 0 { 1.0 } else { -1.0 }) / factorial(2 * i + odd);
+    let coefficient =
+        |i: u32| (if i.is_multiple_of(2) { 1.0 } else { -1.0 }) / factorial(2 * i + odd);
     (0..terms - 1).rev().fold(e.float(coefficient(terms - 1)), |sum, i| {
         e.mul_add(sum, square, e.float(coefficient(i)))
     })
