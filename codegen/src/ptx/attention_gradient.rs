@@ -21,7 +21,7 @@ pub(super) fn offsets(k: &Device<'_, '_>, s: &Attention, dtype: Dtype) {
         let dot = k.row_sum(team, s.head_dim, lanes, |c| {
             e.mul(k.load(o, c, lanes), k.load(d_o, c, lanes))
         });
-        e.store(k.scratch(e.dtype(), 0), row, dot);
+        k.once(team, || e.store(k.scratch(e.dtype(), 0), row, dot));
     });
 }
 

@@ -221,6 +221,13 @@ impl<'c> Device<'_, 'c> {
         e.if_true(e.icmp(IntPredicate::ULT, row, e.n(rows)), || body(row));
     }
 
+    /// Runs `body` on the first thread of each team.
+    pub(super) fn once(&self, team: Team, body: impl FnOnce()) {
+        let e = self.e;
+        let is_first = e.icmp(IntPredicate::EQ, e.irem(self.thread(), team.threads), e.n(0));
+        e.if_true(is_first, body);
+    }
+
     /// Runs `body(first column)` for each piece of `lanes` columns that falls to this thread of a team.
     pub(super) fn columns(&self, team: Team, cols: u64, lanes: u64, body: impl FnOnce(I<'c>)) {
         let e = self.e;

@@ -87,10 +87,11 @@ pub(super) fn weight_gradient(k: &Device<'_, '_>, n: &Norm, dtype: Dtype, stage:
             k.row(team, n.rows, |row| {
                 let x = e.at(k.buffers[0], e.imul(row, e.n(n.cols)));
                 let stats = Statistics::of(k, team, n, lanes, x);
-                let at = e.imul(row, e.n(2));
-                // All threads of the team write the same value.
-                e.store(statistics, at, stats.mean.unwrap_or(e.float(0.0)));
-                e.store(statistics, e.iadd(at, e.n(1)), stats.rstd);
+                k.once(team, || {
+                    let at = e.imul(row, e.n(2));
+                    e.store(statistics, at, stats.mean.unwrap_or(e.float(0.0)));
+                    e.store(statistics, e.iadd(at, e.n(1)), stats.rstd);
+                });
             });
         }
         1 => {

@@ -113,7 +113,7 @@ pub(super) fn loss(k: &Device<'_, '_>, s: &CrossEntropy, dtype: Dtype, stage: us
         let (largest, sum) = softmax_parts(k, team, logits, s.vocab, lanes);
         let loss = e.sub(e.add(largest, e.log(sum)), e.load(logits, target));
         let loss = e.select(legal.into(), loss, e.float(f64::NAN));
-        e.store(k.scratch(Dtype::F64, 0), row, e.convert(loss, Dtype::F64));
+        k.once(team, || e.store(k.scratch(Dtype::F64, 0), row, e.convert(loss, Dtype::F64)));
     });
 }
 

@@ -77,7 +77,7 @@ pub(super) fn workspace_total<'c>(k: &Device<'_, 'c>, count: u64, then: impl FnO
     let partial = k.scratch(Dtype::F64, 0);
     e.set_dtype(Dtype::F64);
     let total = k.row_sum(team, count, 1, |i| e.load(partial, i));
-    e.if_true(e.icmp(IntPredicate::EQ, k.thread(), e.n(0)), || then(total));
+    k.once(team, || then(total));
 }
 
 /// `x, total`: sum of squares in f64.
@@ -95,7 +95,7 @@ pub(super) fn squares(k: &Device<'_, '_>, elems: u64, stage: usize) {
     });
     let team = Team { threads: BLOCK, per_block: 1 };
     let total = k.together(team, e.get(&sum), |a, b| e.add(a, b));
-    e.store(k.scratch(Dtype::F64, 0), k.block(0), total);
+    k.once(team, || e.store(k.scratch(Dtype::F64, 0), k.block(0), total));
 }
 
 /// `x, y`: sum over rows.

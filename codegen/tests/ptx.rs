@@ -1,0 +1,120 @@
+//! Generated PTX, run on a CPU by an interpreter that checks bounds, races, barriers and unwritten memory: every kind of kernel at edge
+//! sizes gives what the reference gives.
+#![cfg(feature = "llvm")]
+
+#[path = "support/ptx_catalog.rs"]
+#[allow(dead_code)] // the sizes people train with are assembled, not run
+mod catalog;
+mod support;
+
+use piper_codegen::Isolation;
+use piper_codegen::kernel::{Body, Kernel, Mode};
+use piper_codegen::ptx::{Chip, PtxKernel, compile};
+use piper_ptx::{Arg, Machine, Module};
+use support::{Data, agree, by_reference, random_data};
+
+/// Rows of the tables that kernels of the catalogue look tokens up in, and tokens they predict: the least of them.
+fn tokens_below(kernel: &Kernel) -> u64 {
+    match &kernel.body {
+        Body::CrossEntropy(c) | Body::CrossEntropyDx(c) => c.vocab,
+        Body::Embedding(e) | Body::EmbeddingDw(e) => e.vocab,
+        _ => 1,
+    }
+}
+
+fn bytes(data: &Data) -> Vec<u8> {
+    match data {
+        Data::F32(v) => v.iter().flat_map(|x| x.to_le_bytes()).collect(),
+        Data::F64(v) => v.iter().flat_map(|x| x.to_le_bytes()).collect(),
+        Data::I32(v) => v.iter().flat_map(|x| x.to_le_bytes()).collect(),
+        Data::Bf16(v) => v.iter().flat_map(|x| x.to_le_bytes()).collect(),
+    }
+}
+
+fn from_bytes(like: &Data, bytes: &[u8]) -> Data {
+    match like {
+        Data::F32(_) => Data::F32(words(bytes, f32::from_le_bytes)),
+        Data::F64(_) => Data::F64(words(bytes, f64::from_le_bytes)),
+        Data::I32(_) => Data::I32(words(bytes, i32::from_le_bytes)),
+        Data::Bf16(_) => Data::Bf16(words(bytes, u16::from_le_bytes)),
+    }
+}
+
+fn words<const N: usize, T>(bytes: &[u8], of: fn([u8; N]) -> T) -> Vec<T> {
+    bytes.as_chunks::<N>().0.iter().map(|word| of(*word)).collect()
+}
+
+/// Runs a kernel's stages. Each buffer is an allocation of its own, so that no access beyond it goes unseen; what the kernel
+/// only writes is memory that nobody wrote before, and so is workspace.
+fn run(module: &Module, launched: &PtxKernel, data: &[Data], scalars: &[f64]) -> Vec<Data> {
+    let mut machine = Machine::new();
+    let mut args = Vec::new();
+    let mut places = Vec::new();
+    for (data, parameter) in data.iter().zip(&launched.params) {
+        let bytes = bytes(data);
+        let place = machine.alloc(bytes.len());
+        if parameter.mode != Mode::Write {
+            machine.copy_in(place, &bytes).expect("it fits");
+        }
+        args.push(Arg::Ptr(place));
+        places.push(place);
+    }
+    args.extend(scalars[..launched.scalars as usize].iter().map(|s| Arg::F64(*s)));
+    if launched.workspace_bytes > 0 {
+        args.push(Arg::Ptr(machine.alloc(launched.workspace_bytes as usize)));
+    }
+    for stage in &launched.stages {
+        let kernel = module.kernel(&stage.entry).unwrap_or_else(|e| panic!("{e}"));
+        machine
+            .launch(&kernel, stage.grid, stage.block, stage.dynamic_shared_bytes, &args)
+            .unwrap_or_else(|fault| panic!("{}: {fault}", launched.symbol));
+    }
+    let read = |(data, place): (&Data, &piper_ptx::DevicePtr)| {
+        let mut found = bytes(data);
+        machine.copy_out(*place, &mut found).expect("it is there");
+        from_bytes(data, &found)
+    };
+    data.iter().zip(&places).map(read).collect()
+}
+
+/// Every kind of kernel around `size` on `chip`, over all element types.
+fn check(chip: Chip, size: u64) {
+    for dtype in catalog::DTYPES {
+        let kernels = catalog::around(dtype, size);
+        let named: Vec<_> = kernels.iter().map(|k| (k.symbol(), k.clone())).collect();
+        let (text, launched) = compile(&named, chip, Isolation::InProcess).expect("PTX");
+        let module = Module::parse(&text).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(module.target(), chip.name());
+        for (seed, (kernel, launched)) in (0u64..).zip(kernels.iter().zip(&launched)) {
+            let mut data = random_data(kernel, seed, tokens_below(kernel));
+            // Second moments are not negative.
+            if kernel.scalars() == 2 {
+                data.iter_mut().for_each(support::Data::absolute);
+            }
+            let scalars = [0.01, 3.0];
+            let expected = by_reference(kernel, &data, &scalars[..kernel.scalars() as usize]);
+            let found = run(&module, launched, &data, &scalars);
+            agree(kernel, &expected, &found, 30.0, chip.name());
+        }
+    }
+}
+
+/// The edge sizes on one chip: 504 kernels.
+fn check_chip(chip: Chip) {
+    [1, 7, 33, 257].into_iter().for_each(|size| check(chip, size));
+}
+
+#[test]
+fn sm_80_gives_what_the_reference_gives() {
+    check_chip(Chip::Sm80);
+}
+
+#[test]
+fn sm_90a_gives_what_the_reference_gives() {
+    check_chip(Chip::Sm90a);
+}
+
+#[test]
+fn sm_100a_gives_what_the_reference_gives() {
+    check_chip(Chip::Sm100a);
+}
