@@ -1,6 +1,8 @@
 //! `--emit`: what a module becomes beyond IR. The road there runs first, from wherever the module stands.
 
 use clap::{Args, ValueEnum};
+use piper_codegen::ptx::{self, Chip, PtxKernel, Stage};
+use piper_codegen::{CodegenError, Form as Code, Isolation, Kernel, OptLevel, Target, adapter};
 use piper_dialects::strategy::PlanSpec;
 use piper_ir::pass::{PassRegistry, RunOptions};
 use piper_ir::{Module, Op, Reporter, Sources};
@@ -18,7 +20,7 @@ pub(crate) struct EmitFlags {
     #[arg(long, value_name = "FORM", require_equals = true, default_value = "pir")]
     pub(crate) emit: Form,
 
-    /// What code is for: 'host', a level of its architecture such as 'x86-64-v3', or for PTX 'sm_80', 'sm_90a' or 'sm_100a'
+    /// What code and launches are for: 'host', a level of its architecture such as 'x86-64-v3', or 'sm_80', 'sm_90a' or 'sm_100a'
     #[arg(long, value_name = "NAME", require_equals = true, default_value = "host")]
     pub(crate) target: String,
 
@@ -76,7 +78,7 @@ impl Emission<'_> {
         let plan = verify_device::verified(module, device_plan, reporter, emit, checks).ok()?.plan;
         let written = match self.flags.emit {
             Form::Pir | Form::Plan => Ok(print::plan(&plan).into_bytes()),
-            Form::LaunchSequence => self.launch_sequence(&plan).map(String::into_bytes),
+            Form::LaunchSequence => self.launch_sequence(module, &plan).map(String::into_bytes),
             Form::Ptx => self.ptx(module, &plan),
             Form::Llvm | Form::Asm | Form::Object => self.code(module, &plan),
         };
@@ -116,7 +118,8 @@ impl Emission<'_> {
         emit_plan::device_plans(module).first().copied()
     }
 
-    fn launch_sequence(&self, plan: &Plan) -> Result<String, String> {
+    /// With the grids of a chip, if the target is one.
+    fn launch_sequence(&self, module: &Module, plan: &Plan) -> Result<String, String> {
         let devices = plan.devices();
         if let Some(absent) = self.flags.device.iter().find(|device| **device >= devices) {
             return Err(format!(
@@ -128,58 +131,90 @@ impl Emission<'_> {
             [] => (0..devices).collect(),
             wanted => wanted.to_vec(),
         };
-        Ok(print::launch_sequence(plan, wanted, &|_| None))
+        let Some(chip) = self.chip()? else {
+            return Ok(print::launch_sequence(plan, wanted, &|_| None));
+        };
+        let launched = kernels(module, plan)?
+            .iter()
+            .map(|(symbol, kernel)| PtxKernel::of(symbol, kernel, chip).map(|k| geometry(&k)))
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(print::launch_sequence(plan, wanted, &|kernel| launched.get(kernel.index()).cloned()))
     }
 
-    #[cfg(feature = "llvm")]
+    /// The chip that the target names; `None` for a CPU.
+    ///
+    /// # Errors
+    /// A target that is neither; the message lists those there are.
+    fn chip(&self) -> Result<Option<Chip>, String> {
+        match Chip::named(&self.flags.target) {
+            Some(chip) => Ok(Some(chip)),
+            None => match Target::named(&self.flags.target) {
+                Ok(_) => Ok(None),
+                Err(why) => {
+                    Err(format!("{why}; and for PTX {}", Chip::ALL.map(Chip::name).join(", ")))
+                }
+            },
+        }
+    }
+
     fn code(&self, module: &Module, plan: &Plan) -> Result<Vec<u8>, String> {
-        use piper_codegen::{Form as Code, Isolation, OptLevel, Target, adapter, emit};
         let form = match self.flags.emit {
             Form::Llvm => Code::LlvmIr,
             Form::Asm => Code::Assembly,
             _ => Code::Object,
         };
+        if let Some(chip) = self.chip()? {
+            return Err(format!("code for {} is written with --emit=ptx", chip.name()));
+        }
         let target = Target::named(&self.flags.target)?;
-        let kernels = adapter::plan_kernels(module, plan).map_err(|error| error.to_string())?;
-        let symbols = plan.kernels.iter().map(|declared| declared.symbol.clone());
-        let kernels: Vec<_> = symbols.zip(kernels).collect();
-        emit(&kernels, &target, OptLevel::Full, Isolation::Child, form)
-            .map_err(|error| error.to_string())
+        piper_codegen::emit(
+            &kernels(module, plan)?,
+            &target,
+            OptLevel::Full,
+            Isolation::Child,
+            form,
+        )
+        .map_err(|error| said(&error))
     }
 
-    #[cfg(feature = "llvm")]
     fn ptx(&self, module: &Module, plan: &Plan) -> Result<Vec<u8>, String> {
-        use piper_codegen::ptx::{Chip, compile};
-        let chip = Chip::named(&self.flags.target).ok_or_else(|| {
+        let chip = self.chip()?.ok_or_else(|| {
             let names = Chip::ALL.map(Chip::name).join(", ");
             format!("there is no PTX for target '{}'; use --target with {names}", self.flags.target)
         })?;
-        let kernels = piper_codegen::adapter::plan_kernels(module, plan)
-            .map_err(|error| error.to_string())?;
-        let symbols = plan.kernels.iter().map(|declared| declared.symbol.clone());
-        let kernels: Vec<_> = symbols.zip(kernels).collect();
-        let (text, launched) = compile(&kernels, chip, piper_codegen::Isolation::Child)
-            .map_err(|error| error.to_string())?;
-        let mut written = String::new();
-        for kernel in &launched {
-            for stage in &kernel.stages {
-                let [x, y, z] = stage.grid;
-                written += &format!(
-                    "// {}: grid {x}x{y}x{z}, {} threads, {} bytes of workspace\n",
-                    stage.entry, stage.block, kernel.workspace_bytes
-                );
-            }
+        let (text, launched) = ptx::compile(&kernels(module, plan)?, chip, Isolation::Child)
+            .map_err(|error| said(&error))?;
+        let head = launched.iter().map(|k| format!("// {}: {}\n", k.symbol, geometry(k)));
+        Ok((head.collect::<String>() + &text).into_bytes())
+    }
+}
+
+/// The kernels of a plan, by the symbols it launches them by.
+fn kernels(module: &Module, plan: &Plan) -> Result<Vec<(String, Kernel)>, String> {
+    let kernels = adapter::plan_kernels(module, plan).map_err(|error| said(&error))?;
+    Ok(plan.kernels.iter().map(|declared| declared.symbol.clone()).zip(kernels).collect())
+}
+
+/// `grid 3x1x1 block 256`, one for each entry of a kernel, then its workspace if it has one.
+fn geometry(kernel: &PtxKernel) -> String {
+    let stage = |stage: &Stage| {
+        let [x, y, z] = stage.grid;
+        format!("grid {x}x{y}x{z} block {}", stage.block)
+    };
+    let mut text = kernel.stages.iter().map(stage).collect::<Vec<_>>().join(", then ");
+    if kernel.workspace_bytes > 0 {
+        text += &format!(", workspace {} B", kernel.workspace_bytes);
+    }
+    text
+}
+
+/// What is wrong with code generation, and what to do where LLVM is absent.
+fn said(error: &CodegenError) -> String {
+    match error {
+        CodegenError::WithoutLlvm => {
+            "this build has no LLVM, so there is no code to write; build piper-opt with --features llvm"
+                .to_owned()
         }
-        Ok((written + &text).into_bytes())
-    }
-
-    #[cfg(not(feature = "llvm"))]
-    fn ptx(&self, module: &Module, plan: &Plan) -> Result<Vec<u8>, String> {
-        self.code(module, plan)
-    }
-
-    #[cfg(not(feature = "llvm"))]
-    fn code(&self, _module: &Module, _plan: &Plan) -> Result<Vec<u8>, String> {
-        Err("this build has no LLVM, so there is no code to write; build piper-opt with --features llvm".to_owned())
+        error => error.to_string(),
     }
 }

@@ -79,7 +79,6 @@ pub fn main_with(
 
 /// The tool as a program: the process's arguments, streams and folder.
 pub fn main(registry: PassRegistry, dialects: Vec<Dialect>) -> ExitCode {
-    #[cfg(feature = "llvm")]
     piper_codegen::child_main();
     crash::record_panics();
     // A pipe may hand over bytes that are no text; they can only name a file that is then not found.

@@ -54,6 +54,38 @@ fn an_object_file_is_one() {
 }
 
 #[test]
+fn ptx_has_an_entry_for_every_kernel_and_says_how_to_launch_it() {
+    for chip in ["sm_80", "sm_90a", "sm_100a"] {
+        let ptx = text(&piper_opt(&["--emit=ptx", &format!("--target={chip}")]));
+        assert!(ptx.contains(&format!(".target {chip}")), "{ptx}");
+        for kernel in ["gemm0", "sgd_8xf32"] {
+            assert!(ptx.contains(&format!("// {kernel}: grid 1x1x1 block 256\n")), "{ptx}");
+            assert!(ptx.contains(&format!(".visible .entry {kernel}(")), "{ptx}");
+        }
+        // Rows first, then their sum.
+        assert!(
+            ptx.contains(".entry cross_entropy0$0(") && ptx.contains(".entry cross_entropy0$1(")
+        );
+    }
+}
+
+#[test]
+fn code_of_a_chip_and_of_a_processor_are_not_confused() {
+    for (args, message) in [
+        (["--emit=asm", "--target=sm_80"], "code for sm_80 is written with --emit=ptx"),
+        (
+            ["--emit=ptx", "--target=host"],
+            "there is no PTX for target 'host'; use --target with sm_80",
+        ),
+    ] {
+        let output = piper_opt(&args);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1));
+        assert!(said.contains(message) && output.stdout.is_empty(), "{said}");
+    }
+}
+
+#[test]
 fn an_unknown_target_is_refused_with_those_there_are() {
     let output = piper_opt(&["--emit=asm", "--target=z80"]);
     let message = String::from_utf8_lossy(&output.stderr).into_owned();
