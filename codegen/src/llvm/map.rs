@@ -1,7 +1,7 @@
 //! Elementwise kernels and the epilogues of matrix products: scalar programs over vectors.
 
 use super::Launch;
-use super::emit::{Emitter, I, V};
+use super::emit::{Emitter, I, P, V};
 use super::gemm::{self, Finished, Product};
 use crate::blocking::{Blocking, SUM_ROWS};
 use crate::kernel::{Access, Dtype, Epilogue, Gemm, Map};
@@ -98,12 +98,7 @@ pub(super) fn map(k: &Launch<'_, '_>, m: &Map) {
     let broadcast = m.operands.iter().any(|o| matches!(o.access, Access::Row | Access::Column));
     let (rows, cols) = if broadcast { (m.rows, m.cols) } else { (1, m.rows * m.cols) };
     // Scalar operands are read once: a buffer that is both such an operand and an output would change under way.
-    let ones: Vec<Option<V>> = m
-        .operands
-        .iter()
-        .zip(&k.buffers)
-        .map(|(o, &buffer)| (o.access == Access::Scalar).then(|| e.load(buffer, e.n(0))))
-        .collect();
+    let ones = scalar_operands(e, m.operands.iter().map(|o| o.access), &k.buffers);
     e.for_each(e.n(0), e.n(rows), 1, |r| {
         let start = e.imul(r, e.n(cols));
         e.for_pieces(cols, |c, width| {
@@ -125,6 +120,16 @@ pub(super) fn map(k: &Launch<'_, '_>, m: &Map) {
     });
 }
 
+/// The values of operands of one element, each read once; `None` for the others.
+pub(crate) fn scalar_operands<'c>(
+    e: &Emitter<'c>,
+    accesses: impl Iterator<Item = Access>,
+    buffers: &[P<'c>],
+) -> Vec<Option<V<'c>>> {
+    let one = |(access, &buffer)| (access == Access::Scalar).then(|| e.load(buffer, e.n(0)));
+    accesses.zip(buffers).map(one).collect()
+}
+
 /// Emits a matrix product with its bias and epilogue.
 pub(super) fn gemm<'c>(k: &Launch<'_, 'c>, g: &Gemm) {
     let e = k.e;
@@ -136,12 +141,7 @@ pub(super) fn gemm<'c>(k: &Launch<'_, 'c>, g: &Gemm) {
     let outputs = &k.buffers[reads + epilogue.operands.len()..];
     let scalars: Vec<V> =
         runtime_scalars(k, epilogue.scalars).into_iter().map(|s| e.convert(s, e.dtype())).collect();
-    let ones: Vec<Option<V>> = epilogue
-        .operands
-        .iter()
-        .zip(operands)
-        .map(|(&access, &buffer)| (access == Access::Scalar).then(|| e.load(buffer, e.n(0))))
-        .collect();
+    let ones = scalar_operands(e, epilogue.operands.iter().copied(), operands);
     let lanes = e.lanes();
     let blocking = Blocking::of_gemm(g, outputs[0].element);
     let has_sums = blocking.has_sums;

@@ -13,8 +13,8 @@ mod loss;
 pub(crate) mod map;
 mod math;
 mod math_wide;
-mod norm;
-mod rows;
+pub(crate) mod norm;
+pub(crate) mod rows;
 
 use crate::compile::OptLevel;
 use crate::error::CodegenError;

@@ -5,13 +5,13 @@ use super::emit::{Emitter, I, P, V};
 use crate::kernel::{Norm, NormKind};
 
 /// `(x - mean) * rstd` of one row is all that is needed of it; RMS norm has mean zero.
-struct Statistics<'c> {
-    mean: Option<V<'c>>,
-    rstd: V<'c>,
+pub(crate) struct Statistics<'c> {
+    pub(crate) mean: Option<V<'c>>,
+    pub(crate) rstd: V<'c>,
 }
 
 impl<'c> Statistics<'c> {
-    fn normalise(&self, e: &Emitter<'c>, x: V<'c>) -> V<'c> {
+    pub(crate) fn normalise(&self, e: &Emitter<'c>, x: V<'c>) -> V<'c> {
         let centred = self.mean.map_or(x, |mean| e.sub(x, mean));
         e.mul(centred, self.rstd)
     }

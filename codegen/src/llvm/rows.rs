@@ -140,24 +140,29 @@ pub(super) fn sum_squares(k: &Launch<'_, '_>, elems: u64) {
 
 /// `total, scale`.
 pub(super) fn clip_scale(k: &Launch<'_, '_>, max_norm: f64) {
-    let e = k.e;
+    k.e.store(k.buffers[1], k.e.n(0), clip_factor(k.e, k.buffers[0], max_norm));
+}
+
+/// What gradients are scaled by so that their norm, whose square `total` holds, is at most `max_norm`; found in f64, given in the
+/// type of the kernel.
+pub(crate) fn clip_factor<'c>(e: &Emitter<'c>, total: P<'c>, max_norm: f64) -> V<'c> {
     let dtype = e.dtype();
     e.set_dtype(Dtype::F64);
-    let total = e.load(k.buffers[0], e.n(0));
-    let scale = e.div(e.float(max_norm), e.add(e.sqrt(total), e.float(1e-6)));
+    let norm = e.sqrt(e.load(total, e.n(0)));
+    let scale = e.div(e.float(max_norm), e.add(norm, e.float(1e-6)));
     let scale = e.min(e.float(1.0), scale);
     e.set_dtype(dtype);
-    e.store(k.buffers[1], e.n(0), e.convert(scale, dtype));
+    e.convert(scale, dtype)
 }
 
 /// Shape of a rotary kernel.
-pub(super) struct Rotary {
-    pub(super) batch: u64,
-    pub(super) seq: u64,
-    pub(super) heads: u64,
-    pub(super) head_dim: u64,
-    pub(super) base: f64,
-    pub(super) inverse: bool,
+pub(crate) struct Rotary {
+    pub(crate) batch: u64,
+    pub(crate) seq: u64,
+    pub(crate) heads: u64,
+    pub(crate) head_dim: u64,
+    pub(crate) base: f64,
+    pub(crate) inverse: bool,
 }
 
 /// `x, y`; cosines and sines are tables in the code, one pair a shape, shared by all rotary kernels of the module.

@@ -4,7 +4,7 @@ use super::device::Device;
 use super::launch;
 use crate::kernel::{Access, Dtype, Map};
 use crate::llvm::emit::{I, V};
-use crate::llvm::map::program;
+use crate::llvm::map::{program, scalar_operands};
 
 /// Evaluates the uniform program, once a thread.
 fn uniforms<'c>(k: &Device<'_, 'c>, m: &Map) -> Vec<V<'c>> {
@@ -29,12 +29,7 @@ pub(super) fn map(k: &Device<'_, '_>, m: &Map, dtype: Dtype) {
     let lanes = launch::lanes(m.cols, dtype);
     let pieces = m.rows * m.cols / lanes;
     // One buffer may be both a scalar operand and an output only if that has one element, which one thread handles.
-    let ones: Vec<Option<V>> = m
-        .operands
-        .iter()
-        .zip(&k.buffers)
-        .map(|(o, &buffer)| (o.access == Access::Scalar).then(|| e.load(buffer, e.n(0))))
-        .collect();
+    let ones = scalar_operands(e, m.operands.iter().map(|o| o.access), &k.buffers);
     let is_broadcast = m.operands.iter().any(|o| matches!(o.access, Access::Row | Access::Column));
     k.walk(pieces, |piece| {
         let here = e.imul(piece, e.n(lanes));

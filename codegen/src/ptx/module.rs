@@ -3,11 +3,11 @@
 use super::chip::Chip;
 use super::device::Device;
 use super::launch::{PtxKernel, Stage};
-use super::rotary::Rotary;
 use super::{attention, attention_gradient, gemm, map, norm, rotary, rows, sums};
 use crate::error::CodegenError;
 use crate::kernel::{Body, Kernel, Mode};
 use crate::llvm::emit::{Emitter, P, built};
+use crate::llvm::rows::Rotary;
 use crate::target::Target;
 use inkwell::AddressSpace;
 use inkwell::OptimizationLevel;

@@ -4,35 +4,29 @@ use super::device::Device;
 use super::launch::{self, Team, statistics_bytes};
 use super::sums;
 use crate::kernel::{Dtype, Norm, NormKind};
-use crate::llvm::emit::{Emitter, P, V};
+use crate::llvm::emit::P;
+use crate::llvm::norm::Statistics;
 
-/// `(x - mean) * rstd` of one row is all that is needed of it; RMS norm has mean zero.
-struct Statistics<'c> {
-    mean: Option<V<'c>>,
-    rstd: V<'c>,
+/// The statistics of a row, found by its team.
+fn statistics<'c>(
+    k: &Device<'_, 'c>,
+    team: Team,
+    n: &Norm,
+    lanes: u64,
+    x: P<'c>,
+) -> Statistics<'c> {
+    let e = k.e;
+    let count = e.float(n.cols as f64);
+    let mean = (n.kind == NormKind::Layer)
+        .then(|| e.div(k.row_sum(team, n.cols, lanes, |c| k.load(x, c, lanes)), count));
+    let squares = k.row_sum(team, n.cols, lanes, |c| {
+        let value = k.load(x, c, lanes);
+        let centred = mean.map_or(value, |mean| e.sub(value, mean));
+        e.mul(centred, centred)
+    });
+    let spread = e.add(e.div(squares, count), e.float(n.eps.get()));
+    Statistics { mean, rstd: e.div(e.float(1.0), e.sqrt(spread)) }
 }
-
-impl<'c> Statistics<'c> {
-    fn normalise(&self, e: &Emitter<'c>, x: V<'c>) -> V<'c> {
-        let centred = self.mean.map_or(x, |mean| e.sub(x, mean));
-        e.mul(centred, self.rstd)
-    }
-
-    fn of(k: &Device<'_, 'c>, team: Team, n: &Norm, lanes: u64, x: P<'c>) -> Self {
-        let e = k.e;
-        let count = e.float(n.cols as f64);
-        let mean = (n.kind == NormKind::Layer)
-            .then(|| e.div(k.row_sum(team, n.cols, lanes, |c| k.load(x, c, lanes)), count));
-        let squares = k.row_sum(team, n.cols, lanes, |c| {
-            let value = k.load(x, c, lanes);
-            let centred = mean.map_or(value, |mean| e.sub(value, mean));
-            e.mul(centred, centred)
-        });
-        let spread = e.add(e.div(squares, count), e.float(n.eps.get()));
-        Self { mean, rstd: e.div(e.float(1.0), e.sqrt(spread)) }
-    }
-}
-
 /// `x, gamma, [beta], y`.
 pub(super) fn forward(k: &Device<'_, '_>, n: &Norm, dtype: Dtype) {
     let e = k.e;
@@ -42,7 +36,7 @@ pub(super) fn forward(k: &Device<'_, '_>, n: &Norm, dtype: Dtype) {
     k.row(team, n.rows, |row| {
         let start = e.imul(row, e.n(n.cols));
         let (x, y) = (e.at(k.buffers[0], start), e.at(y, start));
-        let stats = Statistics::of(k, team, n, lanes, x);
+        let stats = statistics(k, team, n, lanes, x);
         k.columns(team, n.cols, lanes, |c| {
             let normal = stats.normalise(e, k.load(x, c, lanes));
             let scaled = e.mul(normal, k.load(gamma, c, lanes));
@@ -62,7 +56,7 @@ pub(super) fn input_gradient(k: &Device<'_, '_>, n: &Norm, dtype: Dtype) {
     k.row(team, n.rows, |row| {
         let start = e.imul(row, e.n(n.cols));
         let [x, dy, dx] = [0, 2, 3].map(|i: usize| e.at(k.buffers[i], start));
-        let stats = Statistics::of(k, team, n, lanes, x);
+        let stats = statistics(k, team, n, lanes, x);
         let g = |c| e.mul(k.load(dy, c, lanes), k.load(gamma, c, lanes));
         let h = |c| stats.normalise(e, k.load(x, c, lanes));
         let mean_g = stats.mean.map(|_| e.div(k.row_sum(team, n.cols, lanes, g), count));
@@ -82,26 +76,26 @@ pub(super) fn weight_gradient(k: &Device<'_, '_>, n: &Norm, dtype: Dtype, stage:
     let partial = |k: &Device<'_, '_>| statistics_bytes(n, k.e.dtype());
     match stage {
         0 => {
-            let statistics = k.scratch(computed, 0);
+            let kept = k.scratch(computed, 0);
             let (team, lanes) = (Team::of(n.cols), launch::lanes(n.cols, dtype));
             k.row(team, n.rows, |row| {
                 let x = e.at(k.buffers[0], e.imul(row, e.n(n.cols)));
-                let stats = Statistics::of(k, team, n, lanes, x);
+                let stats = statistics(k, team, n, lanes, x);
                 k.once(team, || {
                     let at = e.imul(row, e.n(2));
-                    e.store(statistics, at, stats.mean.unwrap_or(e.float(0.0)));
-                    e.store(statistics, e.iadd(at, e.n(1)), stats.rstd);
+                    e.store(kept, at, stats.mean.unwrap_or(e.float(0.0)));
+                    e.store(kept, e.iadd(at, e.n(1)), stats.rstd);
                 });
             });
         }
         1 => {
-            let statistics = k.scratch(computed, 0);
+            let kept = k.scratch(computed, 0);
             let results = launch::results(n.kind);
             sums::parts(k, n.rows, n.cols, results, partial(k), |row, col| {
                 let here = e.iadd(e.imul(row, e.n(n.cols)), col);
                 let at = e.imul(row, e.n(2));
-                let mean = (n.kind == NormKind::Layer).then(|| e.load(statistics, at));
-                let stats = Statistics { mean, rstd: e.load(statistics, e.iadd(at, e.n(1))) };
+                let mean = (n.kind == NormKind::Layer).then(|| e.load(kept, at));
+                let stats = Statistics { mean, rstd: e.load(kept, e.iadd(at, e.n(1))) };
                 let gradient = e.load(k.buffers[1], here);
                 let normal = stats.normalise(e, e.load(k.buffers[0], here));
                 let mut terms = vec![e.mul(gradient, normal)];

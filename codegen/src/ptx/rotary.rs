@@ -3,6 +3,7 @@
 use super::device::Device;
 use crate::kernel::Dtype;
 use crate::llvm::emit::{P, V, built};
+use crate::llvm::rows::Rotary;
 use crate::reference::rotary_angle;
 use inkwell::module::Linkage;
 use inkwell::{AddressSpace, IntPredicate};
@@ -12,16 +13,6 @@ use std::f64::consts::{FRAC_2_PI, FRAC_PI_2};
 const FRAC_PI_2_REST: f64 = 6.123_233_995_736_766e-17;
 /// 1.5 * 2^52: adding it rounds to a whole number, which its low bits then hold.
 const ROUND: f64 = 6_755_399_441_055_744.0;
-
-/// Shape of a rotary kernel.
-pub(super) struct Rotary {
-    pub(super) batch: u64,
-    pub(super) seq: u64,
-    pub(super) heads: u64,
-    pub(super) head_dim: u64,
-    pub(super) base: f64,
-    pub(super) inverse: bool,
-}
 
 /// Sum of `x^(2i) (-1)^i / (2i + odd)!` for `terms` terms.
 fn series<'c>(k: &Device<'_, 'c>, square: V<'c>, odd: u32, terms: u32) -> V<'c> {

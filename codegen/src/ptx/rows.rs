@@ -5,6 +5,7 @@ use super::launch::{self, Team};
 use super::sums;
 use crate::kernel::{CrossEntropy, Dtype, Embedding};
 use crate::llvm::emit::{Emitter, I, P, V, built};
+use crate::llvm::rows::clip_factor;
 use inkwell::IntPredicate;
 
 /// `x, y`.
@@ -149,13 +150,7 @@ pub(super) fn loss_gradient(k: &Device<'_, '_>, s: &CrossEntropy, dtype: Dtype) 
 /// `total, scale`.
 pub(super) fn clip_scale(k: &Device<'_, '_>, max_norm: f64) {
     let e = k.e;
-    let dtype = e.dtype();
-    e.set_dtype(Dtype::F64);
-    let total = e.load(k.buffers[0], e.n(0));
-    let scale = e.div(e.float(max_norm), e.add(e.sqrt(total), e.float(1e-6)));
-    let scale = e.min(e.float(1.0), scale);
-    e.set_dtype(dtype);
-    e.if_true(e.icmp(IntPredicate::EQ, k.thread(), e.n(0)), || {
-        e.store(k.buffers[1], e.n(0), e.convert(scale, dtype));
-    });
+    let scale = clip_factor(e, k.buffers[0], max_norm);
+    let team = Team { threads: 32, per_block: 1 };
+    k.once(team, || e.store(k.buffers[1], e.n(0), scale));
 }

@@ -55,8 +55,6 @@ fn llama(dp: u64, microbatches: u64) -> Case {
         dp,
         schedule: Schedule::Pipeline("interleaved-1f1b".to_owned()),
         microbatches,
-        // Buckets of matrices that are divided over "tp" have no layout yet.
-        zero: 0,
         ..Run::default()
     };
     Case {
