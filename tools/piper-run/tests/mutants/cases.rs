@@ -246,10 +246,8 @@ fn sharded(mesh: &str, directives: &str) -> String {
         )
     };
     let (first, second) = (block(0, "%e"), block(1, "%h0"));
-    format!(
+    let body = format!(
         r#"
-strategy.mesh @cluster <[{mesh}]>
-func.func @loss(%tokens: {tokens} {{role = "data", batch_dim = 0}}, %targets: {tokens} {{role = "data", batch_dim = 0}}) -> tensor<f32> {{
   %e = strategy.annotate {{PP = 0, PART = "in"}} {{
     %wte = nn.parameter "wte" init = normal<0.0, 0.3> : tensor<16x4xf32>
     %r = nn.embedding %tokens, %wte : ({tokens}, tensor<16x4xf32>) -> {x}
@@ -263,14 +261,9 @@ func.func @loss(%tokens: {tokens} {{role = "data", batch_dim = 0}}, %targets: {t
     %l = nn.cross_entropy %z, %targets {{denominator = 16}} : (tensor<8x2x16xf32>, {tokens}) -> tensor<f32>
     strategy.yield %l : tensor<f32>
   }} : tensor<f32>
-  func.return %loss : tensor<f32>
-}}
-strategy.plan @train for @loss on @cluster {{
-  {directives}
-  {ADAMW}
-}}
 "#
-    )
+    );
+    module(mesh, directives, &body)
 }
 
 /// Two stages, each with a layer of two experts between sorting tokens and putting them back.
@@ -288,10 +281,8 @@ fn experts(mesh: &str, directives: &str) -> String {
         )
     };
     let (first, second) = (layer(0), layer(1));
-    format!(
+    let body = format!(
         r#"
-strategy.mesh @cluster <[{mesh}]>
-func.func @loss(%tokens: {tokens} {{role = "data", batch_dim = 0}}, %targets: {tokens} {{role = "data", batch_dim = 0}}) -> tensor<f32> {{
   %e, %s0 = strategy.annotate {{PP = 0, PART = "in"}} {{
     %wte = nn.parameter "wte" init = normal<0.0, 0.3> : tensor<16x4xf32>
     %r = nn.embedding %tokens, %wte : ({tokens}, tensor<16x4xf32>) -> {x}
@@ -314,6 +305,19 @@ func.func @loss(%tokens: {tokens} {{role = "data", batch_dim = 0}}, %targets: {t
     %l = nn.cross_entropy %z, %targets {{denominator = 16}} : (tensor<8x2x16xf32>, {tokens}) -> tensor<f32>
     strategy.yield %l : tensor<f32>
   }} : tensor<f32>
+"#
+    );
+    module(mesh, directives, &body)
+}
+
+/// A model of tokens with a plan to train it. The body gives `%loss`.
+fn module(mesh: &str, directives: &str, body: &str) -> String {
+    let tokens = r#"tensor<8x2xi32> {role = "data", batch_dim = 0}"#;
+    format!(
+        r#"
+strategy.mesh @cluster <[{mesh}]>
+func.func @loss(%tokens: {tokens}, %targets: {tokens}) -> tensor<f32> {{
+{body}
   func.return %loss : tensor<f32>
 }}
 strategy.plan @train for @loss on @cluster {{
