@@ -49,7 +49,7 @@ pub(crate) enum Form {
     Asm,
     /// An object file of all kernels.
     Object,
-    /// PTX of all kernels, after a line for each entry with its grid, threads and scratch memory.
+    /// PTX of all kernels, after a line for each with its grids, blocks and workspace.
     Ptx,
 }
 
