@@ -46,3 +46,15 @@ dag.graph @step of @model on @cluster {
   // expected-error@+1 {{'dag.all_to_all' has result type}}
   %d = dag.all_to_all %x over ["ep"] from 0 to 1 -> !dag.dist<tensor<8x4xf32>, @cluster, [{"ep"}, {}]>
 }
+
+// -----
+
+// A whole tensor among parts.
+strategy.mesh @c <["tp" = 2]>
+func.func private @loss()
+dag.graph @step of @loss on @c {
+  %a = dag.parameter "a" {init = #nn.init<zeros>} : !dag.dist<tensor<4xf32>, @c, [{"tp"}]>
+  %b = dag.parameter "b" {init = #nn.init<zeros>} : !dag.dist<tensor<4xf32>, @c>
+  // expected-error@+1 {{'dag.pack' cannot lay out !dag.dist<tensor<4xf32>, @c>}}
+  %flat = dag.pack %a, %b at array<i64: 0, 2> -> !dag.dist<tensor<8xf32>, @c, [{"tp"}]>
+}
