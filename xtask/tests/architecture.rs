@@ -23,6 +23,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("piper-runtime", &["piper-plan"]),
     ("piper-sim", &["piper-plan"]),
     ("piper-ptx", &[]),
+    ("piper-standin-cuda", &["piper-ptx"]),
+    ("piper-standin", &["piper-standin-cuda"]),
 ];
 
 /// Folders whose crates stand above all layers and may use any of them.
@@ -34,7 +36,7 @@ const LLVM_OWNER: &str = "piper-codegen";
 
 /// Folders whose sources may contain `unsafe`: shared memory and loaded code, the LLVM interface, and the allocator that
 /// the fuzz targets count with.
-const MAY_BE_UNSAFE: &[&str] = &["runtime", "codegen", "fuzz"];
+const MAY_BE_UNSAFE: &[&str] = &["runtime", "codegen", "fuzz", "standin"];
 
 const LONGEST_FILE: usize = 700;
 

@@ -50,6 +50,25 @@ impl Bytes {
         }
     }
 
+    /// Bytes, each with whether it was written.
+    pub(crate) fn part(&self, offset: usize, bytes: usize) -> Vec<(u8, bool)> {
+        let range = offset..offset + bytes;
+        range.map(|at| (self.data[at], self.set[at / 8] >> (at & 7) & 1 == 1)).collect()
+    }
+
+    /// Puts a part of some memory here.
+    pub(crate) fn put_part(&mut self, offset: usize, part: &[(u8, bool)]) {
+        for (at, (byte, is_set)) in (offset..).zip(part) {
+            self.data[at] = *byte;
+            let bit = 1 << (at & 7);
+            if *is_set {
+                self.set[at / 8] |= bit;
+            } else {
+                self.set[at / 8] &= !bit;
+            }
+        }
+    }
+
     #[inline]
     pub(crate) fn read(&self, offset: u64, bytes: u32) -> u64 {
         let at = offset as usize;
@@ -111,14 +130,14 @@ pub(crate) struct Global {
 }
 
 /// The first address that is given out, and the alignment of all.
-const FIRST: u64 = 0x1000_0000;
+pub(super) const FIRST: u64 = 0x1000_0000;
 const ALIGN: u64 = 256;
 /// Between two allocations, so that a small overrun meets nothing.
 const GAP: u64 = 4096;
 
 impl Global {
-    pub(crate) fn new() -> Self {
-        Self { allocations: Vec::new(), next: FIRST, last: 0 }
+    pub(crate) fn starting_at(first: u64) -> Self {
+        Self { allocations: Vec::new(), next: first.next_multiple_of(ALIGN), last: 0 }
     }
 
     pub(crate) fn alloc(&mut self, bytes: usize, name: Option<String>, is_constant: bool) -> u64 {

@@ -144,7 +144,17 @@ impl Default for Machine {
 impl Machine {
     /// A machine without allocations, with all checks on.
     pub fn new() -> Self {
-        Self { global: Global::new(), checks: Checks::default(), modules: Vec::new(), period: 0 }
+        Self::starting_at(DevicePtr(memory::FIRST))
+    }
+
+    /// A machine whose memory begins at `first`, so that those of several machines are told apart by their addresses.
+    pub fn starting_at(first: DevicePtr) -> Self {
+        Self {
+            global: Global::starting_at(first.0),
+            checks: Checks::default(),
+            modules: Vec::new(),
+            period: 0,
+        }
     }
 
     /// Allocates `bytes` of device memory that nobody has written, aligned to 256 bytes.
@@ -184,6 +194,36 @@ impl Machine {
         let bytes = &self.global.allocations[allocation].bytes;
         data.copy_from_slice(&bytes.data[offset..offset + data.len()]);
         Ok(())
+    }
+
+    /// Copies within the machine; bytes that nobody wrote stay so. The ranges may overlap.
+    ///
+    /// # Errors
+    /// A range is not within one allocation.
+    pub fn copy_within(
+        &mut self,
+        to: DevicePtr,
+        from: DevicePtr,
+        bytes: usize,
+    ) -> Result<(), Fault> {
+        let (source, from) = self.range(from, bytes)?;
+        let (target, to) = self.range(to, bytes)?;
+        let held = self.global.allocations[source].bytes.part(from, bytes);
+        self.global.allocations[target].bytes.put_part(to, &held);
+        Ok(())
+    }
+
+    /// Whether a range lies within one allocation.
+    pub fn holds(&mut self, pointer: DevicePtr, bytes: usize) -> bool {
+        self.global.find(pointer.0, bytes as u64).is_some()
+    }
+
+    /// The bytes of global memory that the last launch read and wrote, as address and length. They are known where
+    /// races were checked.
+    pub fn touched(&self, read: &mut Vec<(u64, u64)>, written: &mut Vec<(u64, u64)>) {
+        for allocation in self.global.allocations.iter().filter(|a| !a.is_constant) {
+            allocation.bytes.shadow.touched(self.period, allocation.base, read, written);
+        }
     }
 
     fn range(&mut self, pointer: DevicePtr, bytes: usize) -> Result<(usize, usize), Fault> {

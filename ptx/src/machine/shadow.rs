@@ -83,6 +83,34 @@ impl Shadow {
         }
         race
     }
+
+    /// Adds what was read and written in `period`, as address and length, neighbours joined; `base` is the address of
+    /// the first byte.
+    pub(crate) fn touched(
+        &self,
+        period: u64,
+        base: u64,
+        read: &mut Vec<(u64, u64)>,
+        written: &mut Vec<(u64, u64)>,
+    ) {
+        let add = |ranges: &mut Vec<(u64, u64)>, start: u64, bytes: u64| match ranges.last_mut() {
+            Some((last, length)) if *last + *length == start => *length += bytes,
+            _ => ranges.push((start, bytes)),
+        };
+        for (number, page) in self.pages.iter().enumerate().filter(|(_, p)| p.period == period) {
+            let step = if page.is_by_byte { 1 } else { 4 };
+            let mut start = base + (number * PAGE) as u64;
+            for cell in &page.cells {
+                if cell.readers[0].block != 0 {
+                    add(read, start, step);
+                }
+                if cell.writer.block != 0 {
+                    add(written, start, step);
+                }
+                start += step;
+            }
+        }
+    }
 }
 
 impl Cell {

@@ -1,0 +1,127 @@
+//! Events: a place in a stream, for others to wait for.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::abi::{Code, Handle, Result};
+use crate::call::{calls, put};
+use crate::context::{current, usable};
+use crate::handles::Table;
+use crate::queue::{Signal, Task, poll, submit, wait};
+use crate::stream::stream;
+
+/// An event.
+#[derive(Default)]
+pub(crate) struct Event {
+    has_time: bool,
+    /// The last record.
+    record: Mutex<Option<Arc<Signal>>>,
+}
+
+/// `CU_EVENT_DISABLE_TIMING`.
+const DISABLE_TIMING: u32 = 2;
+/// `CU_EVENT_INTERPROCESS`.
+const INTERPROCESS: u32 = 4;
+
+static EVENTS: Table<Event> = Table::new(3);
+
+impl Event {
+    fn last(&self) -> Option<Arc<Signal>> {
+        self.record.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Milliseconds between two events.
+fn elapsed(start: Handle, end: Handle) -> Result<f32> {
+    current()?;
+    let (start, end) = (EVENTS.get(start)?, EVENTS.get(end)?);
+    if !start.has_time || !end.has_time {
+        return Err(Code::INVALID_HANDLE);
+    }
+    let (Some(start), Some(end)) = (start.last(), end.last()) else {
+        return Err(Code::INVALID_HANDLE);
+    };
+    let (Some(a), Some(b)) = (start.finished(), end.finished()) else {
+        return Err(Code::NOT_READY);
+    };
+    let forth = b.saturating_duration_since(a).as_secs_f32();
+    let back = a.saturating_duration_since(b).as_secs_f32();
+    Ok((forth - back) * 1e3)
+}
+
+calls! {
+    /// An event.
+    fn cuEventCreate(to: *mut Handle, flags: u32) {
+        usable()?;
+        if flags & INTERPROCESS != 0 {
+            return Err(Code::NOT_SUPPORTED);
+        }
+        let has_time = flags & DISABLE_TIMING == 0;
+        let handle = EVENTS.insert(Arc::new(Event { has_time, ..Event::default() }));
+        // SAFETY: the caller's place for the result.
+        unsafe { put(to, handle) }
+    }
+
+    /// Who waits for it goes on waiting.
+    fn cuEventDestroy_v2(event: Handle) {
+        EVENTS.remove(event).map(|_| ())
+    }
+
+    /// Notes the place after all that is on a stream now.
+    fn cuEventRecord(event: Handle, handle: Handle) {
+        let event = EVENTS.get(event)?;
+        let stream = stream(handle)?;
+        let signal = submit(&stream, Task::mark("event"), &[])?;
+        *event.record.lock().unwrap_or_else(PoisonError::into_inner) = Some(signal);
+        Ok(())
+    }
+
+    /// As above; flags are for graphs alone.
+    fn cuEventRecordWithFlags(event: Handle, handle: Handle, _flags: u32) {
+        // SAFETY: the same arguments.
+        match unsafe { cuEventRecord(event, handle) } {
+            0 => Ok(()),
+            code => Err(Code(code)),
+        }
+    }
+
+    /// What follows on the stream waits for the last record so far; one that was never recorded is no reason to wait.
+    fn cuStreamWaitEvent(handle: Handle, event: Handle, _flags: u32) {
+        let event = EVENTS.get(event)?;
+        let stream = stream(handle)?;
+        if let Some(signal) = event.last() {
+            submit(&stream, Task::mark("wait for an event"), &[signal])?;
+        }
+        Ok(())
+    }
+
+    /// The host waits.
+    fn cuEventSynchronize(event: Handle) {
+        let context = usable()?;
+        if let Some(signal) = EVENTS.get(event)?.last() {
+            wait(&[signal]);
+        }
+        context.device.check()
+    }
+
+    /// The host asks.
+    fn cuEventQuery(event: Handle) {
+        let context = usable()?;
+        let is_done = EVENTS.get(event)?.last().is_none_or(|signal| poll(&[signal]));
+        context.device.check()?;
+        if is_done { Ok(()) } else { Err(Code::NOT_READY) }
+    }
+
+    /// Time between two.
+    fn cuEventElapsedTime(to: *mut f32, start: Handle, end: Handle) {
+        let time = elapsed(start, end)?;
+        // SAFETY: the caller's place for the result.
+        unsafe { put(to, time) }
+    }
+
+    /// Time between two.
+    fn cuEventElapsedTime_v2(to: *mut f32, start: Handle, end: Handle) {
+        let time = elapsed(start, end)?;
+        // SAFETY: the caller's place for the result.
+        unsafe { put(to, time) }
+    }
+}

@@ -1,0 +1,110 @@
+//! What the stand-in `libnccl.so.2` needs beyond the driver's interface: work of its own on a stream, which may block
+//! the device, and device memory from within that work.
+
+use std::ffi::{CStr, c_char, c_void};
+
+use crate::abi::{Code, Handle};
+use crate::call::{calls, put};
+use crate::error::Fault;
+use crate::memory;
+use crate::queue::{Order, Task, submit};
+use crate::stream::stream;
+
+/// Work of the other library. It gives zero, or a `CUresult` after it has said on standard error what was wrong.
+type Run = unsafe extern "C" fn(*mut c_void) -> u32;
+/// Frees what the work was given, once it will not run again.
+type Drop = unsafe extern "C" fn(*mut c_void);
+
+/// What the work is given, and how it is freed.
+struct Data {
+    data: usize,
+    free: Drop,
+}
+
+impl std::ops::Drop for Data {
+    fn drop(&mut self) {
+        // SAFETY: the other library gave both together, and this is the only owner.
+        unsafe { (self.free)(std::ptr::with_exposed_provenance_mut(self.data)) }
+    }
+}
+
+/// Bytes on the device, as address and length.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct Range {
+    start: u64,
+    bytes: u64,
+}
+
+/// Ranges that the other library gives.
+///
+/// # Safety
+/// `ranges` has `count` entries.
+unsafe fn ranges(ranges: *const Range, count: usize) -> Vec<(u64, u64)> {
+    if count == 0 || ranges.is_null() {
+        return Vec::new();
+    }
+    // SAFETY: the caller's promise.
+    let given = unsafe { std::slice::from_raw_parts(ranges, count) };
+    given.iter().map(|range| (range.start, range.bytes)).collect()
+}
+
+calls! {
+    /// Puts work onto a stream. Work that was put onto the device before it through this call is never overtaken.
+    fn piperStandinSubmit(
+        handle: Handle,
+        name: *const c_char,
+        run: Run,
+        data: *mut c_void,
+        free: Drop,
+        read: *const Range,
+        reads: usize,
+        written: *const Range,
+        writes: usize,
+    ) {
+        let data = Data { data: data.expose_provenance(), free };
+        let stream = stream(handle)?;
+        // SAFETY: the other library's text and ranges.
+        let (name, read, written) = unsafe {
+            (CStr::from_ptr(name).to_string_lossy(), ranges(read, reads), ranges(written, writes))
+        };
+        let mut task = Task::new(&name, move |_, touched| {
+            touched.read.extend(&read);
+            touched.written.extend(&written);
+            // SAFETY: the data lives as long as this work.
+            match unsafe { run(std::ptr::with_exposed_provenance_mut(data.data)) } {
+                0 => Ok(()),
+                code => Err(Fault { code: Code(code), message: "see above".to_string() }),
+            }
+        });
+        task.order = Order::Submitted;
+        submit(&stream, task, &[]).map(|_| ())
+    }
+
+    /// Reads device memory, on a device's thread.
+    fn piperStandinRead(address: u64, to: *mut u8, bytes: usize) {
+        // SAFETY: the other library's buffer.
+        let to = unsafe { std::slice::from_raw_parts_mut(to, bytes) };
+        memory::read(address, to).map_err(|fault| {
+            eprintln!("standin: {}", fault.message);
+            fault.code
+        })
+    }
+
+    /// Writes device memory, on a device's thread.
+    fn piperStandinWrite(address: u64, from: *const u8, bytes: usize) {
+        // SAFETY: the other library's buffer.
+        let from = unsafe { std::slice::from_raw_parts(from, bytes) };
+        memory::write(address, from).map_err(|fault| {
+            eprintln!("standin: {}", fault.message);
+            fault.code
+        })
+    }
+
+    /// The number of the device of a stream.
+    fn piperStandinDeviceOf(handle: Handle, ordinal: *mut i32) {
+        let device = stream(handle)?.device.ordinal;
+        // SAFETY: the caller's place for the result.
+        unsafe { put(ordinal, device as i32) }
+    }
+}

@@ -1,0 +1,110 @@
+//! What the environment says, read once.
+
+use std::sync::OnceLock;
+
+use crate::chip::{CHIPS, Chip};
+
+/// The settings of a process.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    /// `PIPER_STANDIN_DEVICES`.
+    pub(crate) devices: usize,
+    /// `PIPER_STANDIN_CHIP`.
+    pub(crate) chip: &'static Chip,
+    /// `PIPER_STANDIN_MEMORY`: bytes of a device.
+    pub(crate) memory: u64,
+    /// `PIPER_STANDIN_SEED`: chooses among what may run; without it, what was submitted first.
+    pub(crate) seed: Option<u64>,
+    /// `PIPER_STANDIN_LOG`.
+    pub(crate) log: bool,
+    /// `PIPER_STANDIN_CHECKS`.
+    pub(crate) checks: Checks,
+}
+
+/// What is checked besides bounds, alignment and barriers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Checks {
+    /// Races of threads within a kernel.
+    pub(crate) races: bool,
+    /// Registers and memory that are read before they are written.
+    pub(crate) uninitialised: bool,
+    /// Work of two streams on the same bytes that nothing orders.
+    pub(crate) streams: bool,
+}
+
+/// Devices of which the memory has an address range of its own.
+const MOST_DEVICES: usize = 64;
+
+/// The settings; a value that makes no sense ends the process with a line that says so.
+pub(crate) fn settings() -> &'static Settings {
+    static SETTINGS: OnceLock<Settings> = OnceLock::new();
+    SETTINGS.get_or_init(|| {
+        read(|name| std::env::var(name).ok()).unwrap_or_else(|message| {
+            eprintln!("standin: {message}");
+            std::process::exit(1)
+        })
+    })
+}
+
+fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Settings, String> {
+    let number = |name: &str, most: u64| match variable(name) {
+        None => Ok(None),
+        Some(text) => match text.trim().parse::<u64>() {
+            Ok(n) if n <= most => Ok(Some(n)),
+            _ => Err(format!("{name} = '{text}': expected a number, at most {most}")),
+        },
+    };
+    let chip = match variable("PIPER_STANDIN_CHIP") {
+        None => &CHIPS[0],
+        Some(name) => {
+            CHIPS.iter().find(|chip| chip.names.contains(&name.trim())).ok_or_else(|| {
+                format!("PIPER_STANDIN_CHIP = '{name}': expected sm_80, sm_90a or sm_100a")
+            })?
+        }
+    };
+    let memory = match variable("PIPER_STANDIN_MEMORY") {
+        None => 8 << 30,
+        Some(text) => bytes(text.trim()).ok_or_else(|| {
+            format!("PIPER_STANDIN_MEMORY = '{text}': expected bytes, such as 512M or 2G")
+        })?,
+    };
+    Ok(Settings {
+        devices: number("PIPER_STANDIN_DEVICES", MOST_DEVICES as u64)?.unwrap_or(1) as usize,
+        chip,
+        memory,
+        seed: number("PIPER_STANDIN_SEED", u64::MAX)?,
+        log: variable("PIPER_STANDIN_LOG").is_some_and(|v| v != "0"),
+        checks: checks(variable("PIPER_STANDIN_CHECKS").as_deref())?,
+    })
+}
+
+fn checks(text: Option<&str>) -> Result<Checks, String> {
+    let mut checks = Checks { races: false, uninitialised: false, streams: false };
+    for word in text.unwrap_or("all").split(',') {
+        match word.trim() {
+            "all" => checks = Checks { races: true, uninitialised: true, streams: true },
+            "races" => checks.races = true,
+            "uninitialised" => checks.uninitialised = true,
+            "streams" => checks.streams = true,
+            "none" | "" => {}
+            other => {
+                return Err(format!(
+                    "PIPER_STANDIN_CHECKS has '{other}': expected all, none, or a list of races, uninitialised and \
+                     streams"
+                ));
+            }
+        }
+    }
+    Ok(checks)
+}
+
+/// `4096`, `64K`, `512M`, `2G`.
+fn bytes(text: &str) -> Option<u64> {
+    let (digits, shift) = match text.char_indices().next_back()? {
+        (at, 'K' | 'k') => (&text[..at], 10),
+        (at, 'M' | 'm') => (&text[..at], 20),
+        (at, 'G' | 'g') => (&text[..at], 30),
+        _ => (text, 0),
+    };
+    digits.parse::<u64>().ok()?.checked_shl(shift).filter(|n| *n > 0 && *n <= 1 << 40)
+}

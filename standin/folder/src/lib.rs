@@ -1,0 +1,88 @@
+//! Where the stand-in `libcuda.so.1` and `libnccl.so.2` are, under the names by which programs load them.
+//!
+//! A test that names this crate among its `[dev-dependencies]` gets both libraries built, and runs a program on them:
+//!
+//! ```no_run
+//! let output = piper_standin::command("piper-run")?
+//!     .env("PIPER_STANDIN_DEVICES", "2")
+//!     .args(["train.pplan", "--backend", "cuda"])
+//!     .output()?;
+//! # Ok::<(), std::io::Error>(())
+//! ```
+//!
+//! What is loaded by name is found through `LD_LIBRARY_PATH`, which is read when a process starts: hence a [`Command`].
+#![forbid(unsafe_code)]
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Names of links, and the library that each is for.
+const LINKS: [(&str, &str); 4] = [
+    ("libcuda.so.1", "libpiper_standin_cuda.so"),
+    ("libcuda.so", "libpiper_standin_cuda.so"),
+    ("libnccl.so.2", "libpiper_standin_nccl.so"),
+    ("libnccl.so", "libpiper_standin_nccl.so"),
+];
+
+/// The folder with the libraries that were built with the running program.
+///
+/// # Errors
+/// They are not beside it, or the links to them cannot be made.
+pub fn folder() -> io::Result<PathBuf> {
+    let program = std::env::current_exe()?;
+    let here = program.parent().unwrap_or(Path::new("."));
+    let places = [here.to_path_buf(), here.join("deps")];
+    let built = places.iter().find(|place| place.join(LINKS[0].1).exists()).ok_or_else(|| {
+        let message = format!(
+            "{} is not beside {}: cargo builds it for whoever depends on piper-standin",
+            LINKS[0].1,
+            program.display()
+        );
+        io::Error::new(io::ErrorKind::NotFound, message)
+    })?;
+    let folder = built.join("standin");
+    link(built, &folder)?;
+    Ok(folder)
+}
+
+/// Makes `folder` with a link under every name of a library in `built`; libraries that are not there are left out.
+///
+/// # Errors
+/// Those of the file system.
+pub fn link(built: &Path, folder: &Path) -> io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    for (name, library) in LINKS {
+        let target = built.join(library);
+        if !target.exists() {
+            continue;
+        }
+        let (link, fresh) =
+            (folder.join(name), folder.join(format!("{name}.{}", std::process::id())));
+        if std::fs::read_link(&link).is_ok_and(|old| old == target) {
+            continue;
+        }
+        // Others may do the same at this moment, so the link is put in place whole.
+        let _ = std::fs::remove_file(&fresh);
+        std::os::unix::fs::symlink(&target, &fresh)?;
+        std::fs::rename(&fresh, &link)?;
+    }
+    Ok(())
+}
+
+/// A command that finds the stand-in libraries before any others.
+///
+/// # Errors
+/// As [`folder`].
+pub fn command(program: impl AsRef<OsStr>) -> io::Result<Command> {
+    let folder = folder()?;
+    let mut path = folder.into_os_string();
+    if let Some(others) = std::env::var_os("LD_LIBRARY_PATH") {
+        path.push(":");
+        path.push(others);
+    }
+    let mut command = Command::new(program);
+    command.env("LD_LIBRARY_PATH", path);
+    Ok(command)
+}
