@@ -1,10 +1,13 @@
 //! The road from kernel descriptions to the bytes of a shared object.
 
+use crate::cache::{Cache, Key};
 use crate::error::CodegenError;
 use crate::kernel::Kernel;
+use crate::modules::{Module, generated, split};
 use crate::target::Target;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 /// How much the code is optimised.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -41,69 +44,113 @@ pub enum Form {
     Ptx,
 }
 
-/// One code-generation job, as sent to the child and kept as a reproducer.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Request {
-    pub(crate) kernels: Vec<(String, Kernel)>,
-    pub(crate) target: Target,
-    pub(crate) opt: OptLevel,
-    #[serde(default)]
-    pub(crate) form: Form,
+/// Makes code: where, on how many threads, and where it is kept for the next time. Neither changes the code.
+#[derive(Clone, Debug, Default)]
+pub struct Compiler {
+    /// Where LLVM runs.
+    pub isolation: Isolation,
+    /// Where code of earlier runs is looked for, and kept.
+    pub cache: Cache,
+    /// Threads that generate code; 0 for one a core.
+    pub threads: usize,
 }
 
-impl Request {
-    pub(crate) fn code(&self) -> Result<Vec<u8>, CodegenError> {
-        #[cfg(feature = "llvm")]
-        {
-            use crate::llvm::{assembly_text, ir_text, object_code};
-            let Self { kernels, target, opt, form } = self;
-            match form {
-                Form::LlvmIr => ir_text(kernels, target, *opt).map(String::into_bytes),
-                Form::Assembly => assembly_text(kernels, target, *opt).map(String::into_bytes),
-                Form::Ptx => crate::ptx::ptx_text(kernels, target).map(String::into_bytes),
-                Form::Object => object_code(kernels, target, *opt),
-            }
-        }
-        #[cfg(not(feature = "llvm"))]
-        Err(CodegenError::WithoutLlvm)
+/// Code, and how it was come by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Made {
+    /// The code.
+    pub bytes: Vec<u8>,
+    /// It had been made before.
+    pub is_from_cache: bool,
+    /// How long it took to make or to find.
+    pub took: Duration,
+}
+
+/// Without a cache.
+impl From<Isolation> for Compiler {
+    fn from(isolation: Isolation) -> Self {
+        Self { isolation, ..Self::default() }
     }
 }
 
-/// Compiles `kernels` to a shared object and returns its bytes. Each symbol is emitted once, in symbol order, so the
-/// result depends on the set of kernels only.
+impl Compiler {
+    /// Compiles `kernels` to a shared object. Each symbol is emitted once, in symbol order, so the result depends on the set of
+    /// kernels only.
+    ///
+    /// # Errors
+    /// An invalid kernel, a symbol that is malformed or names two different kernels, a failure of LLVM (with a reproducer file
+    /// if its process died), or a missing or failing linker. Without the `llvm` feature always [`CodegenError::WithoutLlvm`],
+    /// after the kernels have been checked.
+    pub fn shared_object(
+        &self,
+        kernels: &[(String, Kernel)],
+        target: &Target,
+        opt: OptLevel,
+    ) -> Result<Made, CodegenError> {
+        let kernels = merged(kernels)?;
+        self.made("shared object", &(&kernels, target, opt), || {
+            let modules: Vec<Module> = split(kernels.clone())
+                .into_iter()
+                .map(|kernels| Module { kernels, target: target.clone(), opt, form: Form::Object })
+                .collect();
+            crate::link::shared_object(&generated(&modules, self.isolation, self.threads)?)
+        })
+    }
+
+    /// The code of `kernels` in the form that is asked for, as one module. Each symbol is emitted once, in symbol order.
+    ///
+    /// # Errors
+    /// As [`Compiler::shared_object`], but for the linker.
+    pub fn emit(
+        &self,
+        kernels: &[(String, Kernel)],
+        target: &Target,
+        opt: OptLevel,
+        form: Form,
+    ) -> Result<Made, CodegenError> {
+        let module = Module { kernels: merged(kernels)?, target: target.clone(), opt, form };
+        self.made("module", &module, || {
+            let mut code = generated(std::slice::from_ref(&module), self.isolation, 1)?;
+            Ok(code.pop().expect("one module, one answer"))
+        })
+    }
+
+    fn made(
+        &self,
+        what: &str,
+        request: &impl Serialize,
+        make: impl FnOnce() -> Result<Vec<u8>, CodegenError>,
+    ) -> Result<Made, CodegenError> {
+        if !cfg!(feature = "llvm") {
+            return Err(CodegenError::WithoutLlvm);
+        }
+        let start = Instant::now();
+        let key = Key::of(what, request);
+        let kept = self.cache.get(key);
+        let is_from_cache = kept.is_some();
+        let bytes = match kept {
+            Some(bytes) => bytes,
+            None => {
+                let bytes = make()?;
+                self.cache.put(key, &bytes);
+                bytes
+            }
+        };
+        Ok(Made { bytes, is_from_cache, took: start.elapsed() })
+    }
+}
+
+/// [`Compiler::shared_object`] without a cache: its bytes.
 ///
 /// # Errors
-/// An invalid kernel, a symbol that is malformed or names two different kernels, a failure of LLVM (with a reproducer
-/// file if its process died), or a missing or failing linker. Without the `llvm` feature always
-/// [`CodegenError::WithoutLlvm`], after the kernels have been checked.
+/// As there.
 pub fn compile(
     kernels: &[(String, Kernel)],
     target: &Target,
     opt: OptLevel,
     isolation: Isolation,
 ) -> Result<Vec<u8>, CodegenError> {
-    crate::link::shared_object(&emit(kernels, target, opt, isolation, Form::Object)?)
-}
-
-/// The code of `kernels` in the form that is asked for. Each symbol is emitted once, in symbol order.
-///
-/// # Errors
-/// As [`compile`], but for the linker.
-pub fn emit(
-    kernels: &[(String, Kernel)],
-    target: &Target,
-    opt: OptLevel,
-    isolation: Isolation,
-    form: Form,
-) -> Result<Vec<u8>, CodegenError> {
-    let request = Request { kernels: merged(kernels)?, target: target.clone(), opt, form };
-    if !cfg!(feature = "llvm") {
-        return Err(CodegenError::WithoutLlvm);
-    }
-    match isolation {
-        Isolation::Child => crate::child::code(&request),
-        Isolation::InProcess => request.code(),
-    }
+    Ok(Compiler::from(isolation).shared_object(kernels, target, opt)?.bytes)
 }
 
 /// Checks all kernels and keeps one of each symbol.

@@ -19,11 +19,12 @@
 //! # Ok::<(), reference::ReferenceError>(())
 //! ```
 //!
-//! The flow is `Kernel -> llvm (emit, optimise, object file) -> link -> bytes`; the middle runs in a child process by
-//! default, see [`child_main`].
+//! The flow is `Kernel -> modules -> llvm (emit, optimise, object file) -> link -> bytes`; the middle runs in a child process by
+//! default, see [`child_main`], on all cores. A [`Compiler`] may keep what it made in a [`Cache`].
 
 pub mod adapter;
 mod blocking;
+mod cache;
 pub mod catalog;
 mod child;
 mod compile;
@@ -32,14 +33,16 @@ pub mod kernel;
 mod link;
 #[cfg(feature = "llvm")]
 pub mod llvm;
+mod modules;
 mod parameters;
 pub mod ptx;
 pub mod reference;
 pub mod scalar;
 mod target;
 
+pub use cache::{CACHE_VARIABLE, Cache};
 pub use child::{CHILD_VARIABLE, child_main};
-pub use compile::{Form, Isolation, OptLevel, compile, emit};
+pub use compile::{Compiler, Form, Isolation, Made, OptLevel, compile};
 pub use error::CodegenError;
 pub use kernel::Kernel;
 pub use link::shared_object;

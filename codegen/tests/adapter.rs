@@ -286,7 +286,7 @@ fn a_plan_carries_the_code_of_its_kernels() {
         &mut plan,
         &Target::host(),
         OptLevel::Full,
-        Isolation::InProcess,
+        &Isolation::InProcess.into(),
     )
     .expect("compiles");
     assert_eq!(plan.kernels[0].workspace_bytes, 0);

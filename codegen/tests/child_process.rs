@@ -2,8 +2,11 @@
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use piper_codegen::kernel::Dtype;
+use piper_codegen::kernel::{Attention, Body, Gemm};
+use piper_codegen::ptx::{self, Chip};
 use piper_codegen::{
-    CodegenError, Isolation, Kernel, OptLevel, Target, catalog, child_main, compile,
+    Cache, CodegenError, Compiler, Form, Isolation, Kernel, OptLevel, Target, catalog, child_main,
+    compile,
 };
 use std::process::ExitCode;
 
@@ -19,6 +22,10 @@ fn main() -> ExitCode {
     }
     let trials = vec![
         Trial::test("child_and_in_process_agree_to_the_byte", agree),
+        Trial::test("the_number_of_threads_does_not_show_in_the_code", threads),
+        Trial::test("code_is_made_once_and_then_found", cached),
+        Trial::test("a_damaged_entry_is_made_again", damaged),
+        Trial::test("a_cache_that_cannot_be_written_is_a_remark", unwritable),
         Trial::test("an_abort_inside_llvm_is_an_error_with_a_reproducer", abort),
         Trial::test("a_forgotten_hook_does_not_start_children_without_end", no_endless_children),
         Trial::test("an_unknown_target_is_an_error", unknown_target),
@@ -43,17 +50,114 @@ fn agree() -> Result<(), Failed> {
     (child == here).then_some(()).ok_or_else(|| "the objects differ".into())
 }
 
+/// Products, attention and others, of two types: several modules.
+fn many() -> Vec<(String, Kernel)> {
+    let mut kernels = kernels();
+    for dtype in [Dtype::F32, Dtype::F64] {
+        let (transpose_a, transpose_b, bias, accumulate) = (false, false, false, false);
+        let (m, n, k, batch, epilogue) = (9, 7, 5, 1, None);
+        let gemm = Gemm { m, n, k, transpose_a, transpose_b, batch, bias, accumulate, epilogue };
+        for m in 1..=20 {
+            kernels.push(named(dtype, Body::Gemm(Gemm { m, ..gemm.clone() })));
+        }
+        let shape = Attention { batch: 1, seq: 4, heads: 2, kv_heads: 1, head_dim: 2 };
+        kernels.push(named(dtype, Body::Attention { shape, lse: true }));
+        kernels.push(named(dtype, Body::AttentionDx(shape)));
+    }
+    kernels
+}
+
+fn named(dtype: Dtype, body: Body) -> (String, Kernel) {
+    let kernel = Kernel { dtype, body };
+    (kernel.symbol(), kernel)
+}
+
+fn made(kernels: &[(String, Kernel)], compiler: &Compiler) -> Result<(Vec<u8>, bool), Failed> {
+    let made = compiler.shared_object(kernels, &Target::host(), OptLevel::None)?;
+    Ok((made.bytes, made.is_from_cache))
+}
+
+fn holds(claim: bool, what: &str) -> Result<(), Failed> {
+    claim.then_some(()).ok_or_else(|| what.into())
+}
+
+fn threads() -> Result<(), Failed> {
+    let kernels = many();
+    let of = |isolation, threads| {
+        made(&kernels, &Compiler { isolation, threads, ..Compiler::default() })
+    };
+    let (one, _) = of(Isolation::Child, 1)?;
+    for threads in [0, 2, 5, 64] {
+        for isolation in [Isolation::Child, Isolation::InProcess] {
+            holds(of(isolation, threads)?.0 == one, &format!("{threads} {isolation:?}"))?;
+        }
+    }
+    Ok(())
+}
+
+fn cached() -> Result<(), Failed> {
+    let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
+    let compiler = Compiler { cache: Cache::at(folder.path()), ..Compiler::default() };
+    let (code, first) = made(&kernels(), &compiler)?;
+    let (again, second) = made(&kernels(), &compiler)?;
+    holds(!first && second && code == again, "the second time it is there")?;
+    // The order of kernels is no part of what they are; another kernel is.
+    let mut kernels = kernels();
+    kernels.reverse();
+    holds(made(&kernels, &compiler)?.1, "the order does not matter")?;
+    holds(!made(&kernels[..1], &compiler)?.1, "fewer kernels are other code")?;
+    let plain = compiler.shared_object(&kernels, &Target::host(), OptLevel::Full)?;
+    holds(!plain.is_from_cache, "other optimisation is other code")?;
+    let other = Target::generic(Target::host_level());
+    let other = compiler.shared_object(&kernels, &other, OptLevel::None)?;
+    holds(!other.is_from_cache, "another target is other code")?;
+    let form = |form| compiler.emit(&kernels, &Target::host(), OptLevel::None, form);
+    holds(!form(Form::Assembly)?.is_from_cache, "another form is other code")?;
+    holds(form(Form::Assembly)?.is_from_cache, "forms are kept, too")?;
+    let (text, _) = ptx::compile(&kernels[..1], Chip::ALL[0], compiler.clone())?;
+    let (again, _) = ptx::compile(&kernels[..1], Chip::ALL[0], compiler.clone())?;
+    let (other, _) = ptx::compile(&kernels[..1], Chip::ALL[1], compiler.clone())?;
+    holds(text == again && text != other, "so is PTX, by chip")?;
+    holds(compiler.cache.remark().is_none(), "nothing is wrong with the folder")
+}
+
+fn damaged() -> Result<(), Failed> {
+    let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
+    let compiler = Compiler { cache: Cache::at(folder.path()), ..Compiler::default() };
+    let (code, _) = made(&kernels(), &compiler)?;
+    let entry = std::fs::read_dir(folder.path())?.next().ok_or("an entry")??.path();
+    let mut bytes = std::fs::read(&entry)?;
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0x10;
+    std::fs::write(&entry, bytes)?;
+    let (again, is_from_cache) = made(&kernels(), &compiler)?;
+    holds(!is_from_cache && again == code, "it is made again")?;
+    let remark = compiler.cache.remark().ok_or("a remark")?;
+    holds(remark.contains("was damaged"), &remark)?;
+    holds(made(&kernels(), &compiler)? == (code, true), "and kept again")
+}
+
+fn unwritable() -> Result<(), Failed> {
+    let file = tempfile::NamedTempFile::new().map_err(|e| e.to_string())?;
+    let compiler = Compiler { cache: Cache::at(file.path()), ..Compiler::default() };
+    holds(!made(&kernels(), &compiler)?.1 && !made(&kernels(), &compiler)?.1, "made each time")?;
+    let remark = compiler.cache.remark().ok_or("a remark")?;
+    holds(remark.contains("not kept"), &remark)?;
+    holds(compiler.cache.remark().is_none(), "told once")
+}
+
 fn abort() -> Result<(), Failed> {
     // A CPU without 64-bit mode under a 64-bit triple: LLVM's x86 back end ends the process.
     let target = Target { cpu: "i386".into(), features: "-64bit".into(), ..Target::host() };
-    match compile(&kernels(), &target, OptLevel::None, Isolation::Child) {
+    match compile(&many(), &target, OptLevel::None, Isolation::Child) {
         Err(CodegenError::Child { status, stderr, reproducer: Some(path) }) => {
             println!("{status}: {stderr}");
             let text = std::fs::read_to_string(&path).map_err(|e| e.to_string())?;
             std::fs::remove_file(path).map_err(|e| e.to_string())?;
-            text.contains("-64bit")
-                .then_some(())
-                .ok_or_else(|| "the reproducer lacks the target".into())
+            holds(text.contains("-64bit"), "the reproducer lacks the target")?;
+            let symbol = |kernel: &(String, Kernel)| text.contains(&format!("\"{}\"", kernel.0));
+            let held = many().iter().filter(|kernel| symbol(kernel)).count();
+            holds(held > 0 && held < many().len() / 2, "the reproducer is of one module")
         }
         other => Err(format!("expected a dead child, got {:?}", other.map(|b| b.len())).into()),
     }

@@ -87,6 +87,8 @@ enum BenchTask {
     Gemm(bench::GemmOptions),
     /// The training step of a byte-level GPT beside JAX, one thread
     Step(bench::StepOptions),
+    /// How long the machine code of these models takes, made anew and from the cache
+    CompileKernels(bench::CompileKernelsOptions),
 }
 
 fn main() -> ExitCode {
@@ -98,6 +100,9 @@ fn main() -> ExitCode {
         Task::Bench { task: Some(BenchTask::Core(options)), .. } => bench::core(&options),
         Task::Bench { task: Some(BenchTask::Gemm(options)), .. } => bench::gemm(&options),
         Task::Bench { task: Some(BenchTask::Step(options)), .. } => bench::step(&options),
+        Task::Bench { task: Some(BenchTask::CompileKernels(options)), .. } => {
+            bench::compile_kernels(&options)
+        }
         Task::Bench { filter, task: None } => bench::all(filter.as_deref()),
         Task::Conformance { folder, ours, table, filter } => {
             conformance(&folder, ours, table.as_deref(), filter.as_deref())

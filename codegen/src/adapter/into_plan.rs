@@ -4,8 +4,9 @@ use piper_dialects::device;
 use piper_ir::{Module, Op};
 use piper_plan::{Code, DType, Kind, Param, Plan};
 use rustc_hash::FxHashMap;
+use std::time::Duration;
 
-use crate::compile::{Isolation, OptLevel, compile};
+use crate::compile::{Compiler, Made, OptLevel};
 use crate::error::CodegenError;
 use crate::kernel::{Dtype, Kernel, Mode, Parameter};
 use crate::target::Target;
@@ -41,23 +42,45 @@ pub fn plan_kernels(module: &Module, plan: &Plan) -> Result<Vec<Kernel>, Codegen
     found.collect()
 }
 
+/// What is to be told of the code of a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CodeReport {
+    /// Kernels that the code defines.
+    pub kernels: usize,
+    /// Bytes of the code.
+    pub bytes: usize,
+    /// It had been made before.
+    pub is_from_cache: bool,
+    /// How long it took to make or to find.
+    pub took: Duration,
+}
+
+/// `code of 37 kernels (106 KiB) made in 442 ms`, or `... from cache in 1 ms`.
+impl std::fmt::Display for CodeReport {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let how = if self.is_from_cache { "from cache" } else { "made" };
+        let (kib, ms) = (self.bytes.div_ceil(1024), self.took.as_secs_f64() * 1e3);
+        write!(f, "code of {} kernels ({kib} KiB) {how} in {ms:.0} ms", self.kernels)
+    }
+}
+
 /// Compiles all kernels that `plan` declares into one shared object, which the plan then carries, with the target it is for
 /// and the workspace that kernels and programs need.
 ///
 /// # Errors
-/// Those of [`plan_kernels`] and of [`compile`]; without the `llvm` feature [`CodegenError::WithoutLlvm`]. The plan is then
+/// Those of [`plan_kernels`] and of [`Compiler::shared_object`]; without the `llvm` feature [`CodegenError::WithoutLlvm`]. The plan is then
 /// unchanged.
 pub fn compile_plan(
     module: &Module,
     plan: &mut Plan,
     target: &Target,
     opt: OptLevel,
-    isolation: Isolation,
-) -> Result<(), CodegenError> {
+    compiler: &Compiler,
+) -> Result<CodeReport, CodegenError> {
     let kernels = plan_kernels(module, plan)?;
     let named: Vec<(String, Kernel)> =
         plan.kernels.iter().map(|d| d.symbol.clone()).zip(kernels.iter().cloned()).collect();
-    let code = compile(&named, target, opt, isolation)?;
+    let Made { bytes, is_from_cache, took } = compiler.shared_object(&named, target, opt)?;
     for (declared, kernel) in plan.kernels.iter_mut().zip(&kernels) {
         declared.workspace_bytes = kernel.workspace_bytes();
     }
@@ -74,8 +97,9 @@ pub fn compile_plan(
         .unwrap_or_else(|| format!("{}-unknown-{}", std::env::consts::ARCH, std::env::consts::OS));
     plan.misc.notes.retain(|(name, _)| name != "vectors");
     plan.misc.notes.push(("vectors".into(), target.vectors.name().into()));
-    plan.code = Code::SharedObject(code);
-    Ok(())
+    let report = CodeReport { kernels: kernels.len(), bytes: bytes.len(), is_from_cache, took };
+    plan.code = Code::SharedObject(bytes);
+    Ok(report)
 }
 
 /// What a plan's launches may name: symbols of the module, and of the `device.plan` that the plan was made from.

@@ -9,7 +9,7 @@ mod fused;
 mod into_plan;
 mod scalar_body;
 
-pub use into_plan::{compile_plan, plan_kernels};
+pub use into_plan::{CodeReport, compile_plan, plan_kernels};
 
 use piper_dialects::{device, kernel as kernels};
 use piper_ir::{FloatKind, Module, Op, Type, TypeData};

@@ -36,7 +36,7 @@ pub use launch::{PtxKernel, Stage};
 #[cfg(feature = "llvm")]
 pub use module::ptx_text;
 
-use crate::compile::{Form, Isolation, OptLevel, emit};
+use crate::compile::{Compiler, Form, OptLevel};
 use crate::error::CodegenError;
 use crate::kernel::Kernel;
 
@@ -44,13 +44,13 @@ use crate::kernel::Kernel;
 /// given.
 ///
 /// # Errors
-/// As [`emit`]; and [`CodegenError::Unsupported`] for a kernel that cannot run on a GPU.
+/// As [`Compiler::emit`]; and [`CodegenError::Unsupported`] for a kernel that cannot run on a GPU.
 pub fn compile(
     kernels: &[(String, Kernel)],
     chip: Chip,
-    isolation: Isolation,
+    compiler: impl Into<Compiler>,
 ) -> Result<(String, Vec<PtxKernel>), CodegenError> {
-    let text = emit(kernels, &chip.target(), OptLevel::Full, isolation, Form::Ptx)?;
+    let text = compiler.into().emit(kernels, &chip.target(), OptLevel::Full, Form::Ptx)?.bytes;
     let launches = kernels
         .iter()
         .map(|(symbol, kernel)| launch(symbol, kernel, chip))

@@ -2,7 +2,9 @@
 
 use clap::{Args, ValueEnum};
 use piper_codegen::ptx::{self, Chip, PtxKernel, Stage};
-use piper_codegen::{CodegenError, Form as Code, Isolation, Kernel, OptLevel, Target, adapter};
+use piper_codegen::{
+    Cache, CodegenError, Compiler, Form as Code, Isolation, Kernel, OptLevel, Target, adapter,
+};
 use piper_dialects::strategy::PlanSpec;
 use piper_ir::pass::{PassRegistry, RunOptions};
 use piper_ir::{Module, Op, Reporter, Sources};
@@ -31,6 +33,10 @@ pub(crate) struct EmitFlags {
     /// The devices to list in a launch sequence, by number; without this flag, all
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',', require_equals = true)]
     pub(crate) device: Vec<usize>,
+
+    /// Make code anew, and do not keep it. It is kept in $PIPER_CACHE_DIR, or else in piper in the user's cache folder
+    #[arg(long)]
+    pub(crate) no_cache: bool,
 }
 
 /// A form of output.
@@ -76,12 +82,17 @@ impl Emission<'_> {
         let emit = emit_plan::Options { sources: Some(self.sources), tokens_per_step: 0 };
         let checks = verify_device::Options::default();
         let plan = verify_device::verified(module, device_plan, reporter, emit, checks).ok()?.plan;
+        let cache = if self.flags.no_cache { Cache::none() } else { Cache::of_user() };
+        let compiler = Compiler { isolation: Isolation::Child, cache, threads: 0 };
         let written = match self.flags.emit {
             Form::Pir | Form::Plan => Ok(print::plan(&plan).into_bytes()),
             Form::LaunchSequence => self.launch_sequence(module, &plan).map(String::into_bytes),
-            Form::Ptx => self.ptx(module, &plan),
-            Form::Llvm | Form::Asm | Form::Object => self.code(module, &plan),
+            Form::Ptx => self.ptx(module, &plan, &compiler),
+            Form::Llvm | Form::Asm | Form::Object => self.code(module, &plan, &compiler),
         };
+        if let Some(remark) = compiler.cache.remark() {
+            reporter.remark(module.op_loc(device_plan), remark);
+        }
         let fault = |why: String| {
             reporter.error(module.op_loc(device_plan), why);
         };
@@ -157,7 +168,7 @@ impl Emission<'_> {
         }
     }
 
-    fn code(&self, module: &Module, plan: &Plan) -> Result<Vec<u8>, String> {
+    fn code(&self, module: &Module, plan: &Plan, compiler: &Compiler) -> Result<Vec<u8>, String> {
         let form = match self.flags.emit {
             Form::Llvm => Code::LlvmIr,
             Form::Asm => Code::Assembly,
@@ -167,22 +178,18 @@ impl Emission<'_> {
             return Err(format!("code for {} is written with --emit=ptx", chip.name()));
         }
         let target = Target::named(&self.flags.target)?;
-        piper_codegen::emit(
-            &kernels(module, plan)?,
-            &target,
-            OptLevel::Full,
-            Isolation::Child,
-            form,
-        )
-        .map_err(|error| said(&error))
+        compiler
+            .emit(&kernels(module, plan)?, &target, OptLevel::Full, form)
+            .map(|made| made.bytes)
+            .map_err(|error| said(&error))
     }
 
-    fn ptx(&self, module: &Module, plan: &Plan) -> Result<Vec<u8>, String> {
+    fn ptx(&self, module: &Module, plan: &Plan, compiler: &Compiler) -> Result<Vec<u8>, String> {
         let chip = self.chip()?.ok_or_else(|| {
             let names = Chip::ALL.map(Chip::name).join(", ");
             format!("there is no PTX for target '{}'; use --target with {names}", self.flags.target)
         })?;
-        let (text, launched) = ptx::compile(&kernels(module, plan)?, chip, Isolation::Child)
+        let (text, launched) = ptx::compile(&kernels(module, plan)?, chip, compiler.clone())
             .map_err(|error| said(&error))?;
         let head = launched.iter().map(|k| format!("// {}: {}\n", k.symbol, geometry(k)));
         Ok((head.collect::<String>() + &text).into_bytes())

@@ -6,7 +6,8 @@ const MODEL: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../test/lit/piper-opt/Inputs/two-by-two.pir");
 
 fn piper_opt(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_piper-opt")).args(args).arg(MODEL).output().expect("the tool")
+    let mut command = Command::new(env!("CARGO_BIN_EXE_piper-opt"));
+    command.arg("--no-cache").args(args).arg(MODEL).output().expect("the tool")
 }
 
 fn text(output: &Output) -> String {

@@ -5,12 +5,11 @@
 
 use std::time::{Duration, Instant};
 
-use piper_codegen::Isolation;
 use piper_run::Failure;
 use piper_run::args::Level;
 use piper_run::compile::{Options, compile};
 use piper_run::data::Corpus;
-use piper_run::models::{Gpt, Layout};
+use piper_run::models::Gpt;
 use piper_run::run::{EngineOptions, open};
 use piper_run::train::Training;
 use piper_runtime::StopFlag;
@@ -28,32 +27,15 @@ fn run() -> Result<(), Failure> {
     let [width, layers, heads, length, batch, steps] = numbers[..] else {
         return Err(Failure::new("usage: step WIDTH LAYERS HEADS LENGTH BATCH STEPS"));
     };
-    let model = Gpt {
-        layers,
-        stages: 1,
-        width,
-        heads,
-        length,
-        vocabulary: 256,
-        batch,
-        is_f64: false,
-        is_tied: false,
-    };
-    let stages = format!("E{}L", "t".repeat(layers));
-    let layout = Layout { stages: &stages, ..Layout::default() };
-    let optimizer = "strategy.optimizer adamw <lr = 0.001, betas = [0.9, 0.95], weight_decay = 0.1, clip = 1.0>";
-    let text = model.text_of(layout, r#""pp" = 1"#, "", optimizer);
+    let text = Gpt::text_to_measure(width, layers, heads, length, batch);
     let mut compiled = compile("step.pir", &text, Options::default())?;
     let bytes: Vec<u8> =
         (0..1 << 16).map(|i: u32| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     let corpus = Corpus::of("numbers", bytes, 7)?;
     let engine = EngineOptions {
         level: Level::Native,
-        gradients: false,
-        isolation: Isolation::Child,
-        trace: false,
         timeout: Duration::from_secs(600),
-        stop: StopFlag::new(),
+        ..EngineOptions::default()
     };
     let learning_rate = compiled.learning_rate.clone();
     let mut opened = open(&mut compiled, &engine)?;

@@ -46,6 +46,9 @@ pub struct RunArgs {
     /// A step without progress for so long is given up, with where each device stands
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = positive)]
     pub devices_timeout: f64,
+    /// Make machine code anew, and do not keep it. It is kept in $PIPER_CACHE_DIR, or else in piper in the user's cache folder
+    #[arg(long)]
+    pub no_cache: bool,
     /// Print the loss every so many steps (default: about 20 lines)
     #[arg(long, value_name = "K")]
     pub log_every: Option<u64>,
@@ -70,6 +73,9 @@ pub struct DemoArgs {
     /// Where the trace goes
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
+    /// Make machine code anew, and do not keep it
+    #[arg(long)]
+    pub no_cache: bool,
 }
 
 /// What takes the steps.

@@ -54,10 +54,9 @@ impl Beside<'_> {
         let engine = EngineOptions {
             level: self.level,
             gradients: true,
-            isolation: self.isolation,
-            trace: false,
+            compiler: self.isolation.into(),
             timeout: Duration::from_secs(120),
-            stop: StopFlag::new(),
+            ..EngineOptions::default()
         };
         let training = Training {
             corpus: self.corpus,

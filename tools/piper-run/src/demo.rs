@@ -3,14 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use piper_codegen::Isolation;
 use piper_runtime::StopFlag;
 
 use crate::args::{DemoArgs, Level};
 use crate::data::Corpus;
 use crate::lower::best_level;
 use crate::progress::Progress;
-use crate::run::{Ending, EngineOptions, describe, ending, open, summary, tier};
+use crate::run::{
+    Ending, EngineOptions, compiler, describe, ending, open, summary, tell_code, tier,
+};
 use crate::say::say;
 use crate::train::Training;
 use crate::{Failure, compile, files, schedule};
@@ -59,7 +60,7 @@ pub fn demo(args: &DemoArgs, stop: &StopFlag) -> Result<Ending, Failure> {
     let engine_options = EngineOptions {
         level,
         gradients: true,
-        isolation: Isolation::Child,
+        compiler: compiler(args.no_cache),
         trace: true,
         timeout: Duration::from_secs(60),
         stop: stop.clone(),
@@ -72,6 +73,7 @@ pub fn demo(args: &DemoArgs, stop: &StopFlag) -> Result<Ending, Failure> {
     };
     let (tokens, tier) = (ours.tokens_per_step(), tier(&ours, true));
     let mut engine = open(&mut ours, &engine_options)?;
+    tell_code(engine.code(), &engine_options.compiler);
     let mut reference = open(&mut single, &EngineOptions { trace: false, ..engine_options })?;
     let mut progress = Progress::new(steps, tokens, None);
     let trained = training.run(&mut *engine, Some(&mut *reference), |loss| progress.step(loss));

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use piper_codegen::adapter::CodeReport;
 use piper_interp::dag::{Interpreter, Tensors};
 use piper_interp::tensor::Tensor;
 use piper_ir::Reporter;
@@ -59,6 +60,11 @@ pub trait Engine {
     /// Memory per device with the device's coordinates; empty where memory is not planned.
     fn memory(&self) -> Vec<(String, MemoryUse)> {
         Vec::new()
+    }
+
+    /// What machine code takes the steps, if any was made for it.
+    fn code(&self) -> Option<&CodeReport> {
+        None
     }
 
     /// The steps so far as a Perfetto trace, if they were recorded.
@@ -134,6 +140,7 @@ impl Engine for DagEngine<'_> {
 pub struct PlanEngine {
     session: Session,
     feeds: Vec<Feed>,
+    pub(crate) code: Option<CodeReport>,
 }
 
 /// Before the name of a parameter in the name of an output that is its gradient.
@@ -152,7 +159,7 @@ impl PlanEngine {
     ) -> Result<Self, Failure> {
         let session = Session::load(plan, library, options)
             .map_err(|error| Failure::new(error.to_string()))?;
-        Ok(Self { session, feeds })
+        Ok(Self { session, feeds, code: None })
     }
 
     /// The session.
@@ -202,6 +209,10 @@ impl Engine for PlanEngine {
         let mesh = self.session.plan().mesh();
         let uses = self.session.memory().into_iter().enumerate();
         uses.map(|(device, memory)| (mesh.render(device), memory)).collect()
+    }
+
+    fn code(&self) -> Option<&CodeReport> {
+        self.code.as_ref()
     }
 
     fn trace(&self) -> Option<String> {

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use piper_codegen::Isolation;
+use piper_codegen::Compiler;
+use piper_codegen::adapter::CodeReport;
 use piper_interp::kernel::{Evaluator, Library, Mode};
 use piper_interp::tensor::{Bf16, Data};
 use piper_ir::{Module, Reporter};
@@ -19,17 +20,41 @@ pub fn best_level() -> Level {
     if cfg!(feature = "llvm") { Level::Native } else { Level::Kernel }
 }
 
+/// What a graph becomes.
+pub struct Lowered {
+    /// The device programs, with machine code if the level has any.
+    pub plan: Plan,
+    /// The kernels they launch.
+    pub library: Box<dyn KernelLibrary>,
+    /// Of the machine code.
+    pub code: Option<CodeReport>,
+}
+
+/// [`lowered`]: the plan of a graph and the library of its kernels.
+///
+/// # Errors
+/// As there.
+pub fn lower(
+    compiled: &mut Compiled,
+    level: Level,
+    gradients: bool,
+    compiler: impl Into<Compiler>,
+) -> Result<(Plan, Box<dyn KernelLibrary>), Failure> {
+    let Lowered { plan, library, .. } = lowered(compiled, level, gradients, &compiler.into())?;
+    Ok((plan, library))
+}
+
 /// The plan of a graph and the library of its kernels. The graph's module is used up. Code generation in a child needs
 /// [`piper_codegen::child_main`] at the head of the program.
 ///
 /// # Errors
 /// Whatever the passes find; a level that this build does not have.
-pub fn lower(
+pub fn lowered(
     compiled: &mut Compiled,
     level: Level,
     gradients: bool,
-    isolation: Isolation,
-) -> Result<(Plan, Box<dyn KernelLibrary>), Failure> {
+    compiler: &Compiler,
+) -> Result<Lowered, Failure> {
     if level == Level::Native && !cfg!(feature = "llvm") {
         return Err(Failure::with_hint(
             "this build has no LLVM, so there is no machine code to run",
@@ -39,10 +64,11 @@ pub fn lower(
     let plan = device_programs(compiled, level, gradients)?;
     let ctx = compiled.module.ctx_arc();
     if level == Level::Native {
-        return native(compiled, plan, isolation);
+        return native(compiled, plan, compiler);
     }
     let module = std::mem::replace(&mut compiled.module, Module::new(ctx));
-    Ok((plan, Box::new(Interpreted(Library::new(Arc::new(module))))))
+    let library = Box::new(Interpreted(Library::new(Arc::new(module))));
+    Ok(Lowered { plan, library, code: None })
 }
 
 /// Lowers the graph to verified device programs.
@@ -80,19 +106,16 @@ fn device_programs(
 }
 
 /// Adds machine code.
-fn native(
-    compiled: &Compiled,
-    mut plan: Plan,
-    isolation: Isolation,
-) -> Result<(Plan, Box<dyn KernelLibrary>), Failure> {
+fn native(compiled: &Compiled, mut plan: Plan, compiler: &Compiler) -> Result<Lowered, Failure> {
     use piper_codegen::{OptLevel, Target, adapter};
     let failed =
         |error: &dyn std::fmt::Display| Failure::new(format!("code generation failed: {error}"));
     let target = Target::host();
-    adapter::compile_plan(&compiled.module, &mut plan, &target, OptLevel::Full, isolation)
-        .map_err(|e| failed(&e))?;
+    let code =
+        adapter::compile_plan(&compiled.module, &mut plan, &target, OptLevel::Full, compiler)
+            .map_err(|e| failed(&e))?;
     let library = piper_runtime::NativeLibrary::of_plan(&plan).map_err(|e| failed(&e))?;
-    Ok((plan, Box::new(library)))
+    Ok(Lowered { plan, library: Box::new(library), code: Some(code) })
 }
 
 /// Kernels computed by the reference interpreter.

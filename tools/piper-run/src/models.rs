@@ -279,6 +279,31 @@ pub const SGD: &str = "strategy.optimizer sgd <lr = 0.1>";
 pub const ADAMW: &str = "strategy.optimizer adamw <lr = warmup_cosine<peak = 0.003, floor = 0.0003, warmup = 4, total = 20>, betas = [0.9, 0.95], weight_decay = 0.1, clip = 1.0>";
 
 impl Gpt {
+    /// A byte-level model in f32 as the benchmarks take it, on one device with AdamW and clipping.
+    pub fn text_to_measure(
+        width: usize,
+        layers: usize,
+        heads: usize,
+        length: usize,
+        batch: usize,
+    ) -> String {
+        let model = Self {
+            layers,
+            stages: 1,
+            width,
+            heads,
+            length,
+            vocabulary: 256,
+            batch,
+            is_f64: false,
+            is_tied: false,
+        };
+        let layout = model.even_layout();
+        let layout = Layout { stages: &layout, ..Layout::default() };
+        let optimizer = "strategy.optimizer adamw <lr = 0.001, betas = [0.9, 0.95], weight_decay = 0.1, clip = 1.0>";
+        model.text_of(layout, r#""pp" = 1"#, "", optimizer)
+    }
+
     /// The model under a strategy and an optimizer.
     pub fn text(&self, strategy: &Strategy, optimizer: &str) -> String {
         let layout = Gpt { stages: strategy.stages, ..*self }.even_layout();

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use piper_codegen::Isolation;
+use piper_codegen::adapter::CodeReport;
+use piper_codegen::{Cache, Compiler, Isolation};
 use piper_plan::Plan;
 use piper_runtime::{MemoryUse, NativeLibrary, StopFlag};
 
@@ -11,7 +12,7 @@ use crate::compare::Tier;
 use crate::compile::{Compiled, compile, feeds_of_plan};
 use crate::data::Corpus;
 use crate::engine::{DagEngine, Engine, PlanEngine};
-use crate::lower::{best_level, lower};
+use crate::lower::{Lowered, best_level, lowered};
 use crate::progress::{Progress, loss_curve};
 use crate::say::say;
 use crate::source::Source;
@@ -36,14 +37,28 @@ pub struct EngineOptions {
     pub level: Level,
     /// Gradients are reported.
     pub gradients: bool,
-    /// Where machine code is made. A child needs [`piper_codegen::child_main`] at the head of the program.
-    pub isolation: Isolation,
+    /// Makes machine code. A child needs [`piper_codegen::child_main`] at the head of the program.
+    pub compiler: Compiler,
     /// Steps are recorded.
     pub trace: bool,
     /// A step without progress for so long is given up.
     pub timeout: Duration,
     /// Ends the run between steps.
     pub stop: StopFlag,
+}
+
+/// The default: the fastest level of this build, no cache, nothing recorded.
+impl Default for EngineOptions {
+    fn default() -> Self {
+        Self {
+            level: best_level(),
+            gradients: false,
+            compiler: Compiler::default(),
+            trace: false,
+            timeout: Duration::from_secs(60),
+            stop: StopFlag::new(),
+        }
+    }
 }
 
 /// An engine for a compiled graph.
@@ -57,9 +72,12 @@ pub fn open<'c>(
     if options.level == Level::Dag {
         return Ok(Box::new(DagEngine::new(compiled)?));
     }
-    let (plan, library) = lower(compiled, options.level, options.gradients, options.isolation)?;
+    let Lowered { plan, library, code } =
+        lowered(compiled, options.level, options.gradients, &options.compiler)?;
     let feeds = compiled.feeds.clone();
-    Ok(Box::new(PlanEngine::load(plan, feeds, &*library, runtime_options(options))?))
+    let mut engine = PlanEngine::load(plan, feeds, &*library, runtime_options(options))?;
+    engine.code = code;
+    Ok(Box::new(engine))
 }
 
 fn runtime_options(options: &EngineOptions) -> piper_runtime::Options {
@@ -89,10 +107,26 @@ fn engine_options(args: &RunArgs, level: Level, stop: &StopFlag) -> EngineOption
     EngineOptions {
         level,
         gradients: args.compare_single,
-        isolation: Isolation::Child,
+        compiler: compiler(args.no_cache),
         trace: args.trace.is_some(),
         timeout: Duration::from_secs_f64(args.devices_timeout),
         stop: stop.clone(),
+    }
+}
+
+/// Makes code in a child, and looks for it where the user keeps it.
+pub(crate) fn compiler(no_cache: bool) -> Compiler {
+    let cache = if no_cache { Cache::none() } else { Cache::of_user() };
+    Compiler { isolation: Isolation::Child, cache, threads: 0 }
+}
+
+/// Tells of the code, and what is wrong with the place where it is kept.
+pub(crate) fn tell_code(code: Option<&CodeReport>, compiler: &Compiler) {
+    if let Some(code) = code {
+        say!("{code}");
+    }
+    if let Some(remark) = compiler.cache.remark() {
+        eprintln!("remark: {remark}");
     }
 }
 
@@ -129,6 +163,7 @@ fn run_text(args: &RunArgs, stop: &StopFlag, name: &str, text: &str) -> Result<E
     };
     let tokens = ours.tokens_per_step();
     let mut engine = open(&mut ours, &options)?;
+    tell_code(engine.code(), &options.compiler);
     let reference_options = EngineOptions { trace: false, ..options };
     let mut reference =
         single.as_mut().map(|single| open(single, &reference_options)).transpose()?;
@@ -184,7 +219,9 @@ fn compile_only(args: &RunArgs, compiled: &mut Compiled, level: Level) -> Result
         }
         return Ok(Ending::Done);
     }
-    let (plan, _) = lower(compiled, level, false, Isolation::Child)?;
+    let compiler = compiler(args.no_cache);
+    let Lowered { plan, code, .. } = lowered(compiled, level, false, &compiler)?;
+    tell_code(code.as_ref(), &compiler);
     if let Some(path) = &args.output {
         files::write("plan", path, &plan.to_bytes())?;
         say!("wrote {}", path.display());

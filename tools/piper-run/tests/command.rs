@@ -50,7 +50,14 @@ impl Folder {
 }
 
 fn piper_run(args: &[&dyn AsRef<std::ffi::OsStr>]) -> Output {
+    let nowhere = tempfile::tempdir().expect("a temporary folder");
+    piper_run_with(nowhere.path(), args)
+}
+
+/// With the code cache in a folder.
+fn piper_run_with(cache: &Path, args: &[&dyn AsRef<std::ffi::OsStr>]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_piper-run"));
+    command.env(piper_codegen::CACHE_VARIABLE, cache);
     command.args(args.iter().map(|a| a.as_ref())).stdin(Stdio::null());
     command.output().expect("the program starts")
 }
@@ -238,4 +245,39 @@ fn an_interrupt_ends_a_run_between_steps() {
     assert_eq!(child.wait().expect("it ends").code(), Some(130));
     assert!(rest.contains("interrupted after step"), "{rest}");
     assert!(std::fs::read_to_string(trace).expect("a trace").trim_end().ends_with("]}"));
+}
+
+#[cfg(feature = "llvm")]
+#[test]
+fn code_comes_from_the_cache_the_second_time() {
+    let folder = Folder::new();
+    let (model, cache) = (folder.model(), folder.at("cache"));
+    let run = |args: &[&dyn AsRef<std::ffi::OsStr>]| {
+        let output =
+            piper_run_with(&cache, &[&[&model as _, &"--compile-only" as _], args].concat());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned())
+    };
+    let entries = || std::fs::read_dir(&cache).map_or(0, Iterator::count);
+    assert!(run(&[&"--no-cache"])[0].contains(" made in "));
+    assert_eq!(entries(), 0, "--no-cache keeps nothing");
+    assert!(run(&[])[0].contains(" made in "));
+    assert_eq!(entries(), 1);
+    assert!(run(&[])[0].contains(" from cache in "));
+    assert!(run(&[&"--no-cache"])[0].contains(" made in "));
+    for entry in std::fs::read_dir(&cache).expect("a folder").flatten() {
+        std::fs::write(entry.path(), "damaged").expect("written");
+    }
+    let [said, remarked] = run(&[]);
+    assert!(said.contains(" made in ") && remarked.contains("was damaged"), "{said}{remarked}");
+    assert!(run(&[])[0].contains(" from cache in "));
+    // A folder that is none: the run goes on.
+    std::fs::remove_dir_all(&cache).expect("removable");
+    std::fs::write(&cache, "a file").expect("written");
+    let [said, remarked] = run(&[]);
+    assert!(
+        said.contains(" made in ") && remarked.contains("code is not kept"),
+        "{said}{remarked}"
+    );
+    assert_eq!(remarked.lines().count(), 1, "{remarked}");
 }

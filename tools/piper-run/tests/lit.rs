@@ -8,8 +8,11 @@ use piper_lit::{Output, Suite};
 use piper_plan::{Kind, Plan};
 
 fn piper_run(args: &[String], stdin: &[u8], cwd: &Path) -> Output {
+    // What is told does not depend on earlier runs.
+    let cache = tempfile::tempdir().expect("a temporary folder");
     let mut child = Command::new(env!("CARGO_BIN_EXE_piper-run"))
         .args(args)
+        .env(piper_codegen::CACHE_VARIABLE, cache.path())
         .current_dir(cwd)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

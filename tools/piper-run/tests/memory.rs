@@ -4,7 +4,6 @@
 //! sharding; mixed with bf16 and gradients in f32, 18 (Megatron-LM counts the same: 6 + 12/N from stage 1 on). Flat buckets are padded to a
 //! multiple of N; where a formula speaks of shards the padded number is meant.
 
-use std::time::Duration;
 
 use piper_codegen::Isolation;
 use piper_dialects::dag::Dist;
@@ -230,11 +229,8 @@ fn the_runtime_allocates_what_is_planned_and_printed() {
         let corpus = Corpus::of("text", text.clone().into_bytes(), 7).expect("a corpus");
         let options = EngineOptions {
             level: Level::Kernel,
-            gradients: false,
-            isolation: Isolation::InProcess,
-            trace: false,
-            timeout: Duration::from_secs(60),
-            stop: StopFlag::new(),
+            compiler: Isolation::InProcess.into(),
+            ..EngineOptions::default()
         };
         let training = Training {
             corpus: &corpus,

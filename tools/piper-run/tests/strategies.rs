@@ -176,10 +176,9 @@ fn native_mixed_precision_is_as_near_to_f32_as_the_interpreters() {
         let engine = EngineOptions {
             level,
             gradients: true,
-            isolation: Isolation::InProcess,
-            trace: false,
+            compiler: Isolation::InProcess.into(),
             timeout: Duration::from_secs(120),
-            stop: StopFlag::new(),
+            ..EngineOptions::default()
         };
         let learning_rate = ours.learning_rate.clone();
         let training = Training { corpus: &corpus, steps: 5, learning_rate, stop: StopFlag::new() };

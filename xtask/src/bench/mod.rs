@@ -1,7 +1,9 @@
 //! `cargo xtask bench`: all benchmarks of the workspace, or with `core` the figures of the IR core beside `mlir-opt`'s,
-//! with `gemm` matrix products beside OpenBLAS, with `step` a training step beside JAX.
+//! with `gemm` matrix products beside OpenBLAS, with `step` a training step beside JAX, with `compile-kernels` how
+//! long machine code takes.
 
 mod comparison;
+mod compile_kernels;
 mod core;
 mod gemm;
 mod inputs;
@@ -13,6 +15,7 @@ mod table;
 
 use anyhow::Result;
 
+pub(crate) use compile_kernels::{CompileKernelsOptions, compile_kernels};
 pub(crate) use core::{CoreOptions, core};
 pub(crate) use gemm::{GemmOptions, gemm};
 pub(crate) use step::{StepOptions, step};

@@ -1,6 +1,6 @@
 //! `cargo xtask bench step`: the training step of a byte-level GPT in machine code beside JAX, one thread.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
@@ -25,7 +25,27 @@ pub(crate) struct StepOptions {
 }
 
 /// One model: width, layers, heads, sequence, batch, timed steps.
-type Model = [usize; 6];
+pub(super) type Model = [usize; 6];
+
+/// What is measured, by name.
+pub(super) const MODELS: [(&str, Model); 2] = [
+    ("d 128, 4 layers, 4 heads, sequence 64, batch 32", [128, 4, 4, 64, 32, 10]),
+    ("d 384, 6 layers, 6 heads, sequence 256, batch 16", [384, 6, 6, 256, 16, 3]),
+];
+
+/// Builds an example of piper-run with machine code and says where it is.
+///
+/// # Errors
+/// When it does not build.
+pub(super) fn example(project: &Project, name: &str, quick: bool) -> Result<PathBuf> {
+    let profile = if quick { "dev" } else { "release" };
+    let mut build = project.cargo(&["build", "-p", "piper-run", "--features", "llvm"]);
+    build.args(["--example", name, "--profile", profile]);
+    ensure!(build.status()?.success(), "the example does not build");
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or("target".into(), PathBuf::from);
+    let folder = if quick { "debug" } else { "release" };
+    Ok(project.folder(".")?.join(target).join(folder).join("examples").join(name))
+}
 
 /// What a program says of its steps: least and median milliseconds, mebibytes.
 struct Said {
@@ -66,26 +86,15 @@ pub(crate) fn step(options: &StepOptions) -> Result<bool> {
     ensure!(setup::llvm().is_some(), "machine code needs LLVM 22; cargo xtask demo installs it");
     let project = Project::load()?;
     let python = python::with(&project, &["numpy", "jax"])?;
-    let profile = if options.quick { "dev" } else { "release" };
-    let mut build = project.cargo(&["build", "-p", "piper-run", "--features", "llvm"]);
-    build.args(["--example", "step", "--profile", profile]);
-    ensure!(build.status()?.success(), "the example does not build");
-    let target =
-        std::env::var_os("CARGO_TARGET_DIR").map_or("target".into(), std::path::PathBuf::from);
-    let folder = if options.quick { "debug" } else { "release" };
-    let ours = project.folder(".")?.join(target).join(folder).join("examples/step");
+    let ours = example(&project, "step", options.quick)?;
     let script = project.folder("xtask")?.join("src/bench/gpt_jax.py");
     println!("{}\n", machine::description());
     println!(
         "| model | turn | piper, least ms (median) | JAX, least ms (median) | ratio of the least | piper, MiB planned | JAX, MiB resident |"
     );
     println!("|---|---:|---:|---:|---:|---:|---:|");
-    let mut models: Vec<(&str, Model)> =
-        vec![("d 128, 4 layers, 4 heads, sequence 64, batch 32", [128, 4, 4, 64, 32, 10])];
-    if options.large {
-        models.push(("d 384, 6 layers, 6 heads, sequence 256, batch 16", [384, 6, 6, 256, 16, 3]));
-    }
-    for (name, model) in &models {
+    let models = if options.large { &MODELS[..] } else { &MODELS[..1] };
+    for (name, model) in models {
         let mut least = [f64::INFINITY; 2];
         for turn in 1..=options.turns {
             let piper = run(&mut pinned(&ours), model)?;
