@@ -24,7 +24,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("piper-sim", &["piper-plan"]),
     ("piper-ptx", &[]),
     ("piper-standin-cuda", &["piper-ptx"]),
-    ("piper-standin", &["piper-standin-cuda"]),
+    ("piper-standin-nccl", &[]),
+    ("piper-standin", &["piper-standin-cuda", "piper-standin-nccl"]),
 ];
 
 /// Folders whose crates stand above all layers and may use any of them.

@@ -21,10 +21,17 @@ struct Data {
     free: Drop,
 }
 
+impl Data {
+    /// A method, so that work captures all of this and not the number alone.
+    fn pointer(&self) -> *mut c_void {
+        std::ptr::with_exposed_provenance_mut(self.data)
+    }
+}
+
 impl std::ops::Drop for Data {
     fn drop(&mut self) {
         // SAFETY: the other library gave both together, and this is the only owner.
-        unsafe { (self.free)(std::ptr::with_exposed_provenance_mut(self.data)) }
+        unsafe { (self.free)(self.pointer()) }
     }
 }
 
@@ -72,7 +79,7 @@ calls! {
             touched.read.extend(&read);
             touched.written.extend(&written);
             // SAFETY: the data lives as long as this work.
-            match unsafe { run(std::ptr::with_exposed_provenance_mut(data.data)) } {
+            match unsafe { run(data.pointer()) } {
                 0 => Ok(()),
                 code => Err(Fault { code: Code(code), message: "see above".to_string() }),
             }
