@@ -52,6 +52,5 @@ fn searched_schedules_are_equalled_or_beaten() {
         "searched schedules: {beaten} beaten, {equalled} equalled, {} not reached",
         worse.len()
     );
-    // Two tables of V-Half on eight ranks are one unit of time (of 113 and 209) shorter than ours.
-    assert!(worse.len() <= 2, "{}", worse.join("\n"));
+    assert!(worse.is_empty(), "{}", worse.join("\n"));
 }

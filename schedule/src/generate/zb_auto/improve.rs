@@ -8,7 +8,7 @@
 //! are shortened one after another. The search ends when nothing was gained for a while.
 
 use super::Problem;
-use super::play::Found;
+use super::progress::Found;
 use crate::action::{Action, Kind, Slot};
 
 /// Rounds without gain after which the search ends.

@@ -4,22 +4,26 @@
 //! theirs, a search does better. It splits in two. The order of F and I comes from a small family: for one stage a rank,
 //! forwards at the start that grow with the distance from the last rank, then I and F in turn; for a V, ZB-V's own order and
 //! repeating blocks ([`blocks`]). The W are then placed by playing the order against the clock ([`play`]), under
-//! several ways of filling. The best are improved: by changing one rank's parameters at a time, or, for a V, by exchanging
-//! actions ([`improve`]). Everything is enumerated in a
+//! several ways of filling. For a V, other schedules come from dispatching ready actions by urgency, from the start and from
+//! the middle of the best ones ([`dispatch`]). The best are improved: by changing one rank's parameters at a time, or, for a
+//! V, by exchanging actions ([`improve`]). Everything is enumerated in a
 //! fixed order and bounded, so the same question has the same answer. After Qi et al., arXiv 2401.10241, section 3.
 //!
 //! `zb_auto` has one stage a rank and, unless told otherwise, at most P activations; `zbv_auto` is a V with at most 2P. `v_half` and
 //! `v_min` are names for the V with about a half and a third of 1F1B's memory.
 
 mod blocks;
+mod dispatch;
 mod improve;
 mod play;
+mod progress;
 
 use super::{Config, Placed, Rejected, Rows, Schedule, one_stage_per_rank, zbv};
 use crate::action::{Action, Kind, Slot};
 use crate::replay::Costs;
 use improve::improve;
-use play::{Filling, Found, play};
+use play::{Filling, play};
+use progress::Found;
 
 pub(super) const ZB_AUTO: Schedule = Schedule {
     name: "zb_auto",
@@ -116,6 +120,9 @@ const MOST_BLOCKS: usize = 80;
 
 /// Schedules that are improved by exchanges.
 const MOST_IMPROVED: usize = 6;
+
+/// Rounds in which the ends of the best schedules are made anew.
+const MOST_RECREATED: usize = 3;
 
 /// Rounds of improvement.
 const MOST_ROUNDS: usize = 40;
@@ -243,6 +250,13 @@ fn single(problem: &Problem) -> Option<Found> {
     best
 }
 
+/// Keeps the shortest.
+fn keep_best(found: &mut Vec<Found>) {
+    found.sort_by_key(|found| found.makespan);
+    found.dedup_by(|a, b| a.ranks == b.ranks);
+    found.truncate(MOST_IMPROVED);
+}
+
 fn vee(problem: &Problem, config: &Config) -> Option<Found> {
     let p = problem.ranks;
     let handmade = (0..p).map(|r| {
@@ -268,10 +282,23 @@ fn vee(problem: &Problem, config: &Config) -> Option<Found> {
         }
         found.extend(best);
     }
-    found.sort_by_key(|found| found.makespan);
-    found.dedup_by(|a, b| a.ranks == b.ranks);
+    found.extend(dispatch::dispatched(problem));
+    keep_best(&mut found);
+    for _ in 0..MOST_RECREATED {
+        let before: Vec<u64> = found.iter().map(|found| found.makespan).collect();
+        if before.first() == Some(&problem.bound()) {
+            break;
+        }
+        let recreated: Vec<Found> =
+            found.iter().flat_map(|found| dispatch::recreated(problem, found)).collect();
+        found.extend(recreated);
+        keep_best(&mut found);
+        if found.iter().map(|found| found.makespan).eq(before) {
+            break;
+        }
+    }
     let mut best: Option<Found> = None;
-    for start in found.into_iter().take(MOST_IMPROVED) {
+    for start in found {
         better(&mut best, Some(improve(problem, start, problem.bound())));
     }
     best

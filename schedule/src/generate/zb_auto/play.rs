@@ -4,10 +4,9 @@
 //! in the order as well, which is then where they run at the latest. A rank takes the oldest of them when its next action comes so late that enough of the gap is filled, when more of them are pending
 //! than it is allowed to keep, or when the next forward would exceed the limit of activations.
 
-use std::collections::VecDeque;
-
 use super::Problem;
-use crate::action::{Action, Kind, Slot};
+use super::progress::{Found, Progress};
+use crate::action::{Action, Kind};
 
 /// How weight gradients are placed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,116 +17,45 @@ pub(super) struct Filling {
     pub(super) keep: Vec<u32>,
 }
 
-/// A schedule and the time it takes.
-#[derive(Clone, Debug)]
-pub(super) struct Found {
-    pub(super) makespan: u64,
-    pub(super) ranks: Vec<Vec<Slot>>,
-}
-
-const UNKNOWN: u64 = u64::MAX;
-
-struct Rank {
-    at: usize,
-    now: u64,
-    live: u32,
-    pending: VecDeque<Action>,
-    row: Vec<Slot>,
-}
-
 /// Plays `orders`, one a rank, of F and I and perhaps W. None where the limit or the order lets a rank wait for ever.
 pub(super) fn play(problem: &Problem, orders: &[Vec<Action>], filling: &Filling) -> Option<Found> {
-    let cells = problem.stages as usize * problem.microbatches as usize;
-    let mut ends = [vec![UNKNOWN; cells], vec![UNKNOWN; cells]];
-    let mut ranks: Vec<Rank> = orders
-        .iter()
-        .map(|order| Rank {
-            at: 0,
-            now: 0,
-            live: 0,
-            pending: VecDeque::new(),
-            row: Vec::with_capacity(order.len() * 3 / 2),
-        })
-        .collect();
+    let mut progress = Progress::new(problem);
+    let mut at = vec![0; orders.len()];
     loop {
-        let mut progress = false;
+        let mut moved = false;
         for (r, order) in orders.iter().enumerate() {
-            let rank = &mut ranks[r];
-            while let Some(next) = order.get(rank.at) {
+            while let Some(next) = order.get(at[r]) {
                 if next.kind == Kind::W {
-                    progress = true;
-                    rank.at += 1;
-                    if let Some(at) = rank.pending.iter().position(|pending| pending == next) {
-                        rank.weight(at, problem.costs.w);
+                    moved = true;
+                    at[r] += 1;
+                    let pending = &progress.ranks[r].pending;
+                    if let Some(place) = pending.iter().position(|pending| pending == next) {
+                        progress.run_pending(r, place);
                     }
                     continue;
                 }
-                let Some(ready) = ready_at(problem, &ends, r, *next) else { break };
-                progress = true;
+                let Some(ready) = progress.ready(r, *next) else { break };
+                moved = true;
+                let rank = &progress.ranks[r];
                 let full = next.kind == Kind::F && rank.live >= problem.limit;
                 let gap = ready.saturating_sub(rank.now);
                 let fills = gap > 0 && gap * 100 >= problem.costs.w * filling.covered;
                 let crowded = rank.pending.len() > filling.keep[r] as usize;
                 if (full || fills || crowded) && !rank.pending.is_empty() {
-                    rank.weight(0, problem.costs.w);
+                    progress.run_pending(r, 0);
                     continue;
                 }
                 if full {
                     return None;
                 }
-                rank.at += 1;
-                rank.row.push((*next).into());
-                let cell = next.stage as usize * problem.microbatches as usize + next.mb as usize;
-                if next.kind == Kind::F {
-                    rank.now = rank.now.max(ready) + problem.costs.f;
-                    rank.live += 1;
-                    ends[0][cell] = rank.now;
-                } else {
-                    rank.now = rank.now.max(ready) + problem.costs.i;
-                    rank.pending.push_back(Action { kind: Kind::W, ..*next });
-                    ends[1][cell] = rank.now;
-                }
+                at[r] += 1;
+                progress.run(r, *next, ready);
             }
         }
-        if !progress {
+        if !moved {
             break;
         }
     }
-    for (rank, order) in ranks.iter_mut().zip(orders) {
-        if rank.at < order.len() {
-            return None;
-        }
-        while !rank.pending.is_empty() {
-            rank.weight(0, problem.costs.w);
-        }
-    }
-    let makespan = ranks.iter().map(|rank| rank.now).max().unwrap_or(0);
-    Some(Found { makespan, ranks: ranks.into_iter().map(|rank| rank.row).collect() })
-}
-
-impl Rank {
-    /// Runs the `at`-th of the pending weight gradients.
-    fn weight(&mut self, at: usize, cost: u64) {
-        if let Some(weight) = self.pending.remove(at) {
-            self.row.push(weight.into());
-            self.now += cost;
-            self.live -= 1;
-        }
-    }
-}
-
-/// When the inputs of `action` are on rank `r`; none where they are not scheduled yet.
-fn ready_at(problem: &Problem, ends: &[Vec<u64>; 2], r: usize, action: Action) -> Option<u64> {
-    let Action { stage, kind, mb } = action;
-    let end = |what: usize, stage: u32| {
-        let end = ends[what][stage as usize * problem.microbatches as usize + mb as usize];
-        let hop = if problem.home(stage) as usize == r { 0 } else { problem.costs.transport };
-        (end != UNKNOWN).then(|| end + hop)
-    };
-    match kind {
-        Kind::F if stage == 0 => Some(0),
-        Kind::F => end(0, stage - 1),
-        _ if stage + 1 == problem.stages => end(0, stage),
-        _ => Some(end(0, stage)?.max(end(1, stage + 1)?)),
-    }
+    let is_complete = at.iter().zip(orders).all(|(at, order)| *at == order.len());
+    is_complete.then(|| progress.finish())
 }
