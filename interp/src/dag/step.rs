@@ -31,9 +31,14 @@ macro_rules! typed {
     };
 }
 
-/// The sum of tensors as a balanced tree.
+/// The sum of tensors as a balanced tree; that of bf16 is rounded once, at the root.
 fn tree_sum(parts: &[&Tensor]) -> Result<Tensor, NumericError> {
     let element = parts.first().map_or(ElementType::F32, |t| t.element_type());
+    if element == ElementType::Bf16 {
+        let wide: Vec<Tensor> = parts.iter().map(|part| part.cast(ElementType::F32)).collect();
+        let wide: Vec<&Tensor> = wide.iter().collect();
+        return Ok(ops::tree_sum::<f32>(&wide)?.cast(element));
+    }
     typed!(element, T => ops::tree_sum::<T>(parts))
 }
 

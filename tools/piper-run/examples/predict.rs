@@ -219,6 +219,8 @@ struct Row {
     least: f64,
     memory_is_exact: bool,
     peak: u64,
+    /// Kernels without a measured time, which the simulation takes for free.
+    unmeasured: usize,
 }
 
 fn row(
@@ -247,8 +249,11 @@ fn row(
     let (mut plan, library) = lower(&mut compiled, Level::Native, false, Isolation::Child)?;
     let feeds = compiled.feeds.clone();
     measure(&plan, &feeds, &*library, corpus, Pick::Fastest, times)?;
+    let mut unmeasured = 0;
     for kernel in &mut plan.kernels {
-        let seconds = times.get(&identity(kernel)).copied().or(Some(0.0));
+        let measured = times.get(&identity(kernel)).copied();
+        unmeasured += usize::from(measured.is_none());
+        let seconds = measured.or(Some(0.0));
         kernel.cost = Some(Cost { seconds, ..kernel.cost.unwrap_or_default() });
     }
     let outcome = simulate(&plan, &machine(cores)?).map_err(|e| Failure::new(e.to_string()))?;
@@ -273,6 +278,7 @@ fn row(
         least: walls[0],
         memory_is_exact: exact,
         peak: memory.iter().map(|m| m.used).max().unwrap_or(0),
+        unmeasured,
     })
 }
 
@@ -348,6 +354,15 @@ fn main() -> ExitCode {
             spearman(&predicted, &measured)
         );
     }
+    // How far the median of a plan's steps lies above the least of them is what other work on the host did.
+    let noise =
+        rows.iter().map(|r| r.measured / r.least - 1.0).sum::<f64>() / rows.len().max(1) as f64;
+    println!(
+        "noise of this host: the median step is {:.1} % above the least, on average",
+        noise * 100.0
+    );
+    let unmeasured: usize = rows.iter().map(|r| r.unmeasured).sum();
+    println!("kernels without a measured time, taken for free: {unmeasured}");
     let all_exact = rows.iter().all(|r| r.memory_is_exact);
     println!(
         "memory: {}",

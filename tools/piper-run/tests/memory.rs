@@ -4,7 +4,6 @@
 //! sharding; mixed with bf16 and gradients in f32, 18 (Megatron-LM counts the same: 6 + 12/N from stage 1 on). Flat buckets are padded to a
 //! multiple of N; where a formula speaks of shards the padded number is meant.
 
-
 use piper_codegen::Isolation;
 use piper_dialects::dag::Dist;
 use piper_ir::pass::{Instrumentation, RunOptions};
