@@ -1,4 +1,4 @@
-//! Block sizes of matrix products and the workspace they and attention need.
+//! Block sizes of matrix products, and the workspace that kernels need.
 //!
 //! A product is cut as in Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (2008): a block
 //! `kc x nc` of `b` is packed once and reused by all rows; within it a panel `kc x nr` stays in the first-level cache
@@ -6,7 +6,8 @@
 //! they lie; else `a` is packed too. Workspace is sized for the largest tile of any vector level, so a plan's memory does not
 //! depend on the CPU it is compiled for.
 
-use crate::kernel::{Attention, Body, Dtype, Gemm, Kernel, NormKind};
+use crate::attention_blocks;
+use crate::kernel::{Body, Dtype, Gemm, Kernel, NormKind};
 
 /// Largest contraction length handled at once.
 pub(crate) const KC: u64 = 384;
@@ -20,8 +21,6 @@ const PACK_FROM: u64 = 512;
 const NC_BYTES: u64 = 2048;
 const MAX_MR: u64 = 8;
 const MAX_NR_BYTES: u64 = 128;
-/// Query rows whose scores are held at once.
-pub(crate) const QUERY_BLOCK: u64 = 64;
 
 /// Cuts `length` into equal blocks no longer than `limit` and returns the block length, a multiple of `unit`.
 fn balanced(length: u64, limit: u64, unit: u64) -> u64 {
@@ -64,12 +63,6 @@ impl Blocking {
         Self { packs_a: blocking.packs_a || g.transpose_a || g.n > PACK_FROM, ..blocking }
     }
 
-    /// The blocks of all products inside attention.
-    pub(crate) fn of_attention(shape: &Attention, dtype: Dtype) -> Self {
-        let longest = shape.seq.max(shape.head_dim);
-        Self { has_sums: false, ..Self::of(longest, longest, longest, dtype) }
-    }
-
     /// Elements of workspace before the sums: packed `b`, one register tile, the last rows of `a`, and packed `a`, with room
     /// for a vector that ends beyond it.
     pub(crate) fn packing_elems(&self, packs_a: bool, dtype: Dtype) -> u64 {
@@ -85,16 +78,6 @@ impl Blocking {
     }
 }
 
-/// Length of one row of attention scores in workspace.
-pub(crate) fn score_stride(seq: u64) -> u64 {
-    seq.next_multiple_of(MAX_NR_BYTES / 4)
-}
-
-/// Workspace of a product inside attention: large enough for all of its five products.
-pub(crate) fn attention_gemm_elems(shape: &Attention, dtype: Dtype) -> u64 {
-    Blocking::of_attention(shape, dtype).packing_elems(true, dtype) + KC * MAX_MR
-}
-
 impl Kernel {
     /// Bytes of scratch memory a launch needs, the same for every target. The base should be 64-byte aligned for
     /// speed; contents before and after do not matter.
@@ -104,18 +87,8 @@ impl Kernel {
         let is_narrow = dtype != self.dtype;
         let elems = match &self.body {
             Body::Gemm(g) => Blocking::of_gemm(g, self.dtype).workspace_elems(g.m, self.dtype),
-            Body::Attention { shape, .. } => {
-                let out = if is_narrow { QUERY_BLOCK * shape.head_dim } else { 0 };
-                QUERY_BLOCK * score_stride(shape.seq) + attention_gemm_elems(shape, dtype) + out
-            }
-            Body::AttentionDx(shape) => {
-                let width = shape.head_dim;
-                let sums = QUERY_BLOCK * width + 2 * shape.seq * shape.kv_heads * width;
-                let sums = if is_narrow { sums } else { 0 };
-                2 * QUERY_BLOCK * score_stride(shape.seq)
-                    + attention_gemm_elems(shape, dtype)
-                    + sums
-            }
+            Body::Attention { shape, .. } => attention_blocks::Forward::of(shape, self.dtype).total,
+            Body::AttentionDx(shape) => attention_blocks::Gradient::of(shape, self.dtype).total,
             // What is added up row by row, where the result's own type would round each sum.
             Body::NormDw(n) if is_narrow => match n.kind {
                 NormKind::Layer => 2 * n.cols,

@@ -23,6 +23,7 @@
 //! default, see [`child_main`], on all cores. A [`Compiler`] may keep what it made in a [`Cache`].
 
 pub mod adapter;
+mod attention_blocks;
 mod blocking;
 mod cache;
 pub mod catalog;

@@ -168,6 +168,10 @@ fn attention() {
             (1, 300, 1, 1, 5),
             (2, 257, 2, 1, 33),
             (1, 7, 1, 1, 7),
+            // Grouped heads over several blocks of keys, and heads wider than a register tile.
+            (1, 193, 3, 1, 80),
+            (2, 128, 2, 2, 64),
+            (1, 129, 1, 1, 128),
         ] {
             let shape = Attention { batch, seq, heads, kv_heads, head_dim };
             kernels.push(Kernel { dtype, body: Body::Attention { shape, lse: false } });

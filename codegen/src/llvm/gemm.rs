@@ -15,15 +15,15 @@ use inkwell::values::FunctionValue;
 
 /// Rows and vectors a row of the register tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Tile {
+pub(super) struct Tile {
     /// Rows.
-    mr: u64,
+    pub(super) mr: u64,
     /// Elements of one native vector.
-    lanes: u64,
+    pub(super) lanes: u64,
     /// Vectors a row.
-    vectors: u64,
+    pub(super) vectors: u64,
     /// Columns: all lanes of these vectors.
-    nr: u64,
+    pub(super) nr: u64,
 }
 
 /// Whether a result of `n` columns fits one vector.
@@ -33,7 +33,7 @@ pub(crate) fn is_narrow(e: &Emitter<'_>, n: u64) -> bool {
 
 impl Tile {
     /// The tile that keeps accumulators, a row of `b` and broadcasts within the register file of `level`.
-    fn of(level: VectorLevel, dtype: Dtype, is_narrow: bool) -> Self {
+    pub(super) fn of(level: VectorLevel, dtype: Dtype, is_narrow: bool) -> Self {
         let lanes = level.vector_bytes() / dtype.bytes();
         let mr = match level {
             VectorLevel::Portable => 4,
@@ -145,13 +145,18 @@ pub(crate) fn product<'c>(e: &Emitter<'c>, p: &Product<'c>, finish: Option<&dyn 
 }
 
 /// The name of a shared function that reads elements of a type.
-fn of(name: &str, element: Dtype) -> String {
+pub(super) fn of(name: &str, element: Dtype) -> String {
     if element == Dtype::Bf16 { format!("{name}.bf16") } else { name.to_owned() }
 }
 
 /// `(depth, width, source, stride, out)`: rows of `width` elements, `stride` apart, into panels of `panel` columns laid
 /// out `[depth][panel]`, the last panel padded with zeros. Packs `b [k,n]` and, with rows as columns, `a [k,m]`.
-fn pack_rows<'c>(e: &Emitter<'c>, panel: u64, name: &str, element: Dtype) -> FunctionValue<'c> {
+pub(super) fn pack_rows<'c>(
+    e: &Emitter<'c>,
+    panel: u64,
+    name: &str,
+    element: Dtype,
+) -> FunctionValue<'c> {
     let (int, ptr) = (BasicMetadataTypeEnum::from(e.i64()), e.ptr_type());
     e.shared(&of(&format!("{name}{panel}"), element), &[int, int, ptr, int, ptr], |args| {
         let [depth, width, stride] = [args[0], args[1], args[3]].map(V::into_int_value);
@@ -193,7 +198,11 @@ fn pack_rows<'c>(e: &Emitter<'c>, panel: u64, name: &str, element: Dtype) -> Fun
 }
 
 /// As [`pack_rows`] for `b [n,k]`: squares of one vector's width are transposed in registers.
-fn pack_b_transposed<'c>(e: &Emitter<'c>, tile: Tile, element: Dtype) -> FunctionValue<'c> {
+pub(super) fn pack_b_transposed<'c>(
+    e: &Emitter<'c>,
+    tile: Tile,
+    element: Dtype,
+) -> FunctionValue<'c> {
     let (int, ptr) = (BasicMetadataTypeEnum::from(e.i64()), e.ptr_type());
     let Tile { lanes, nr, .. } = tile;
     e.shared(&of(&format!("pack_b_transposed{nr}"), element), &[int, int, ptr, int, ptr], |args| {

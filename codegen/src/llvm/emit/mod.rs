@@ -310,6 +310,22 @@ impl<'c> Emitter<'c> {
         built(self.b.build_int_compare(IntPredicate::SLT, index, left, "")).into()
     }
 
+    /// For lanes `first, first + 1, ..`, each with `shift` added, which may be a negative number: whether they are not below
+    /// zero.
+    pub(crate) fn lanes_reaching_zero(&self, first: i64, lanes: u64, shift: I<'c>) -> V<'c> {
+        let short = self.ctx.i32_type();
+        let least = built(self.b.build_int_truncate(self.isub(self.n(0), shift), short, ""));
+        let ty = short.vec_type(lanes as u32);
+        let one =
+            built(self.b.build_insert_element(ty.get_poison(), least, short.const_zero(), ""));
+        let zeros = self.mask(&vec![0; lanes as usize]);
+        let least = built(self.b.build_shuffle_vector(one, ty.get_poison(), zeros, ""));
+        let index: Vec<_> =
+            (0..lanes as i64).map(|lane| short.const_int((first + lane) as u64, true)).collect();
+        let index = VectorType::const_vector(&index);
+        built(self.b.build_int_compare(IntPredicate::SGE, index, least, "")).into()
+    }
+
     /// `if a > b { a } else { b }`.
     pub(crate) fn max(&self, a: V<'c>, b: V<'c>) -> V<'c> {
         self.select(self.compare(FloatPredicate::OGT, a, b), a, b)
