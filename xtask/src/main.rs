@@ -8,6 +8,7 @@ mod conformance;
 mod fuzz;
 mod project;
 mod setup;
+mod standin;
 mod steps;
 
 use std::process::ExitCode;
@@ -75,6 +76,12 @@ enum Task {
         #[arg(long)]
         target: Option<String>,
     },
+    /// Build the stand-ins for libcuda and libnccl; print where they are, or run a program on them
+    Standin {
+        /// The program and its arguments
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        program: Vec<std::ffi::OsString>,
+    },
     /// Check format, lints, docs and the dependency rules, without running the other tests
     Lint,
 }
@@ -109,6 +116,9 @@ fn main() -> ExitCode {
         }
         Task::Fuzz { seconds, target } => {
             Project::load().and_then(|project| fuzz::run(&project, seconds, target.as_deref()))
+        }
+        Task::Standin { program } => {
+            Project::load().and_then(|project| standin::run(&project, &program))
         }
         Task::Lint => lint(),
     };

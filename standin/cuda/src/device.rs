@@ -10,7 +10,8 @@ use crate::abi::{Code, DeviceOrdinal, Handle, Result};
 use crate::call::{calls, put};
 use crate::chip::Chip;
 use crate::executor;
-use crate::queue::lock;
+use crate::history::{History, Race};
+use crate::queue::{Signal, Touched, lock};
 use crate::settings::settings;
 
 /// Addresses of a device's memory begin at its number plus one times this.
@@ -23,6 +24,7 @@ pub(crate) struct Device {
     pub(crate) chip: &'static Chip,
     machine: Mutex<Machine>,
     memory: Mutex<Memory>,
+    history: Mutex<History>,
 }
 
 /// What is allocated.
@@ -69,7 +71,8 @@ impl Device {
         let checks = settings().checks;
         let mut machine = Machine::starting_at(DevicePtr((ordinal as u64 + 1) * RANGE));
         machine.checks = Checks {
-            races: checks.races,
+            // What a kernel touched is known where its races are looked for.
+            races: checks.races || checks.streams,
             uninitialised: checks.uninitialised,
             uninitialised_global: checks.uninitialised,
             ..Checks::default()
@@ -79,6 +82,7 @@ impl Device {
             chip: settings().chip,
             machine: Mutex::new(machine),
             memory: Mutex::default(),
+            history: Mutex::default(),
         }
     }
 
@@ -120,6 +124,7 @@ impl Device {
         let (bytes, _) = memory.allocations.remove(&address).ok_or(Code::INVALID_VALUE)?;
         memory.used -= bytes;
         drop(memory);
+        self.history.lock().unwrap_or_else(PoisonError::into_inner).forget(address, bytes);
         self.machine().free(DevicePtr(address)).map_err(|_| Code::INVALID_VALUE)
     }
 
@@ -139,6 +144,11 @@ impl Device {
         let memory = self.memory();
         let (start, (bytes, _)) = memory.allocations.range(..=address).next_back()?;
         (address - start < *bytes).then_some((*start, *bytes))
+    }
+
+    /// Takes note of what work used, and gives the first race with other work.
+    pub(crate) fn note(&self, done: &Arc<Signal>, touched: &Touched) -> Option<Race> {
+        self.history.lock().unwrap_or_else(PoisonError::into_inner).note(done, touched)
     }
 
     /// Free and total bytes.

@@ -7,8 +7,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::abi::Code;
 use crate::device::Device;
 use crate::error::Fault;
+use crate::history::Race;
 use crate::queue::{Item, Line, Order, Touched, lock, wait_for_change};
 use crate::settings::settings;
 
@@ -93,5 +95,12 @@ fn ready(line: &Line) -> Vec<usize> {
 fn perform(device: &Device, item: &Item) -> Result<(), Fault> {
     let Some(work) = &item.task.work else { return Ok(()) };
     let mut touched = Touched::default();
-    work(device, &mut touched)
+    work(device, &mut touched)?;
+    if !settings().checks.streams {
+        return Ok(());
+    }
+    match device.note(&item.done, &touched) {
+        None => Ok(()),
+        Some(Race { message }) => Err(Fault { code: Code::LAUNCH_FAILED, message }),
+    }
 }

@@ -23,6 +23,7 @@ mod event;
 mod executor;
 mod function;
 mod handles;
+mod history;
 mod host_memory;
 mod launch;
 mod memory;

@@ -133,6 +133,16 @@ fn out_of_bounds() {
 }
 
 #[test]
+fn a_missing_wait_is_a_race_that_names_both() {
+    let output = alone("without_a_wait", &[]);
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success());
+    let expected =
+        "fill (number 1 of stream 1) writes what fill (number 1 of stream 0) writes, 4 bytes at";
+    assert!(text.contains(expected), "{text}");
+}
+
+#[test]
 fn some_seed_shows_a_missing_wait() {
     let runs = (0..12).map(|seed| {
         let seed = seed.to_string();
