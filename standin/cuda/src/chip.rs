@@ -85,7 +85,7 @@ impl Chip {
     /// The value of a `CUdevice_attribute`, or `None` for numbers that no version has.
     pub(crate) fn attribute(&self, number: u32, ordinal: usize) -> Option<i32> {
         let value = match number {
-            1 | 2 | 3 => 1024,
+            1..=3 => 1024,
             4 => 64,
             5 => i32::MAX as u32,
             6 | 7 => 65_535,

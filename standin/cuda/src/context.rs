@@ -110,7 +110,7 @@ fn set_current(handle: Handle) {
 }
 
 /// Waits for everything in `context`, and frees what it holds.
-fn destroy(context: &Context) -> Result {
+pub(crate) fn destroy(context: &Context) -> Result {
     wait(&context.tails());
     CONTEXTS.remove(context.handle).map_err(|_| Code::INVALID_CONTEXT)?;
     context.device.free_all_of(context.handle);

@@ -124,7 +124,6 @@ impl Device {
         let (bytes, _) = memory.allocations.remove(&address).ok_or(Code::INVALID_VALUE)?;
         memory.used -= bytes;
         drop(memory);
-        self.history.lock().unwrap_or_else(PoisonError::into_inner).forget(address, bytes);
         self.machine().free(DevicePtr(address)).map_err(|_| Code::INVALID_VALUE)
     }
 
@@ -144,6 +143,14 @@ impl Device {
         let memory = self.memory();
         let (start, (bytes, _)) = memory.allocations.range(..=address).next_back()?;
         (address - start < *bytes).then_some((*start, *bytes))
+    }
+
+    /// Forgets who used memory that is gone.
+    pub(crate) fn forget(&self, freed: Option<(u64, u64)>) {
+        let mut history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((start, bytes)) = freed {
+            history.forget(start, bytes);
+        }
     }
 
     /// Takes note of what work used, and gives the first race with other work.

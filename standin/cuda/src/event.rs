@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::abi::{Code, Handle, Result};
 use crate::call::{calls, put};
+use crate::capture::Capture;
 use crate::context::{current, usable};
 use crate::handles::Table;
 use crate::queue::{Signal, Task, poll, submit, wait};
@@ -13,8 +14,17 @@ use crate::stream::stream;
 #[derive(Default)]
 pub(crate) struct Event {
     has_time: bool,
-    /// The last record.
-    record: Mutex<Option<Arc<Signal>>>,
+    record: Mutex<Record>,
+}
+
+/// The last record of an event.
+#[derive(Clone, Default)]
+enum Record {
+    #[default]
+    Never,
+    Done(Arc<Signal>),
+    /// In a capture, after these nodes.
+    Captured(Arc<Capture>, Vec<usize>),
 }
 
 /// `CU_EVENT_DISABLE_TIMING`.
@@ -25,8 +35,17 @@ const INTERPROCESS: u32 = 4;
 static EVENTS: Table<Event> = Table::new(3);
 
 impl Event {
-    fn last(&self) -> Option<Arc<Signal>> {
+    fn record(&self) -> Record {
         self.record.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The last record that the host may ask about.
+    fn last(&self) -> Result<Option<Arc<Signal>>> {
+        match self.record() {
+            Record::Never => Ok(None),
+            Record::Done(signal) => Ok(Some(signal)),
+            Record::Captured(..) => Err(Code::CAPTURED_EVENT),
+        }
     }
 }
 
@@ -37,7 +56,7 @@ fn elapsed(start: Handle, end: Handle) -> Result<f32> {
     if !start.has_time || !end.has_time {
         return Err(Code::INVALID_HANDLE);
     }
-    let (Some(start), Some(end)) = (start.last(), end.last()) else {
+    let (Some(start), Some(end)) = (start.last()?, end.last()?) else {
         return Err(Code::INVALID_HANDLE);
     };
     let (Some(a), Some(b)) = (start.finished(), end.finished()) else {
@@ -70,8 +89,14 @@ calls! {
     fn cuEventRecord(event: Handle, handle: Handle) {
         let event = EVENTS.get(event)?;
         let stream = stream(handle)?;
-        let signal = submit(&stream, Task::mark("event"), &[])?;
-        *event.record.lock().unwrap_or_else(PoisonError::into_inner) = Some(signal);
+        let record = match stream.capture() {
+            Some(capture) => {
+                let front = capture.front(&stream);
+                Record::Captured(capture, front)
+            }
+            None => submit(&stream, Task::mark("event"), &[])?.map_or(Record::Never, Record::Done),
+        };
+        *event.record.lock().unwrap_or_else(PoisonError::into_inner) = record;
         Ok(())
     }
 
@@ -88,16 +113,20 @@ calls! {
     fn cuStreamWaitEvent(handle: Handle, event: Handle, _flags: u32) {
         let event = EVENTS.get(event)?;
         let stream = stream(handle)?;
-        if let Some(signal) = event.last() {
-            submit(&stream, Task::mark("wait for an event"), &[signal])?;
+        match (event.record(), stream.capture()) {
+            (Record::Never, _) => Ok(()),
+            (Record::Captured(capture, nodes), _) => capture.join(&stream, &nodes),
+            (Record::Done(_), Some(capture)) => Err(capture.isolated()),
+            (Record::Done(signal), None) => {
+                submit(&stream, Task::mark("wait for an event"), &[signal]).map(|_| ())
+            }
         }
-        Ok(())
     }
 
     /// The host waits.
     fn cuEventSynchronize(event: Handle) {
         let context = usable()?;
-        if let Some(signal) = EVENTS.get(event)?.last() {
+        if let Some(signal) = EVENTS.get(event)?.last()? {
             wait(&[signal]);
         }
         context.device.check()
@@ -106,7 +135,7 @@ calls! {
     /// The host asks.
     fn cuEventQuery(event: Handle) {
         let context = usable()?;
-        let is_done = EVENTS.get(event)?.last().is_none_or(|signal| poll(&[signal]));
+        let is_done = EVENTS.get(event)?.last()?.is_none_or(|signal| poll(&[signal]));
         context.device.check()?;
         if is_done { Ok(()) } else { Err(Code::NOT_READY) }
     }

@@ -40,6 +40,10 @@ impl History {
         for (start, bytes) in &touched.written {
             race = race.or(self.write(*start, start + bytes, done));
         }
+        for (start, bytes) in &touched.freed {
+            race = race.or(self.write(*start, start + bytes, done));
+            self.forget(*start, *bytes);
+        }
         race
     }
 
@@ -102,8 +106,8 @@ impl History {
                 continue;
             }
             let writer = span.writer.iter().map(|w| (w, "writes"));
-            let users = writer.chain(span.readers.iter().map(|r| (r, "reads")));
-            let found = users.filter(|(user, _)| !are_ordered(user, done)).next();
+            let mut users = writer.chain(span.readers.iter().map(|r| (r, "reads")));
+            let found = users.find(|(user, _)| !are_ordered(user, done));
             race = found.map(|(user, does)| describe(done, "writes", user, does, *key, span.end));
         }
         for key in keys {

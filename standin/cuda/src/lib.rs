@@ -15,6 +15,7 @@
 
 mod abi;
 mod call;
+mod capture;
 mod chip;
 mod context;
 mod device;
@@ -22,6 +23,8 @@ mod error;
 mod event;
 mod executor;
 mod function;
+mod graph;
+mod green;
 mod handles;
 mod history;
 mod host_memory;

@@ -88,12 +88,14 @@ fn copy(to: Place, from: Place, bytes: usize, stream: &Stream) -> Result<Option<
             if from == 0 {
                 return Err(Code::INVALID_VALUE);
             }
-            let held = if is_pinned(from, bytes) { None } else { Some(view().to_vec()) };
+            let is_late = is_pinned(from, bytes) || stream.is_captured();
+            let held = if is_late { None } else { Some(view().to_vec()) };
             Task::new("copy to the device", move |_, touched| {
                 touched.written.push((to, bytes as u64));
                 match &held {
                     Some(held) => write(to, held),
-                    // Pinned memory lives until it is freed, which a program may do only when its copies are done.
+                    // Such memory lives until it is freed, which a program may do only when its copies are done, or
+                    // its graphs are gone.
                     None => write(to, view()),
                 }
             })
@@ -134,11 +136,11 @@ fn copy(to: Place, from: Place, bytes: usize, stream: &Stream) -> Result<Option<
         }),
     };
     let done = submit(stream, task, &[])?;
-    if returns_late {
-        wait(&[done.clone()]);
+    if let Some(done) = done.as_ref().filter(|_| returns_late) {
+        wait(std::slice::from_ref(done));
         stream.device.check()?;
     }
-    Ok(Some(done))
+    Ok(done)
 }
 
 /// A copy that is done when the call returns.
@@ -184,12 +186,18 @@ calls! {
         let context = usable()?;
         let device = device_of(address).ok_or(Code::INVALID_VALUE)?;
         wait(&context.tails());
-        device.free(address)
+        let freed = device.allocation(address);
+        device.free(address)?;
+        device.forget(freed);
+        Ok(())
     }
 
     /// Allocates; the program promises to use it only after this place in the stream.
     fn cuMemAllocAsync(to: *mut DevicePtr, bytes: usize, handle: Handle) {
         let stream = stream(handle)?;
+        if stream.is_captured() {
+            return Err(Code::STREAM_CAPTURE_UNSUPPORTED);
+        }
         let address = stream.device.alloc(bytes, stream.context)?;
         // SAFETY: the caller's place for the result.
         unsafe { put(to, address) }
@@ -201,11 +209,14 @@ calls! {
         let Some((start, bytes)) = stream.device.allocation(address) else {
             return Err(Code::INVALID_VALUE);
         };
+        if stream.is_captured() {
+            return Err(Code::STREAM_CAPTURE_UNSUPPORTED);
+        }
         if start != address {
             return Err(Code::INVALID_VALUE);
         }
         let task = Task::new("free", move |device, touched| {
-            touched.written.push((start, bytes));
+            touched.freed.push((start, bytes));
             device.free(start).map_err(|code| Fault {
                 code,
                 message: format!("{start:#x} is freed, but is not allocated any more"),

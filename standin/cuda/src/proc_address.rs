@@ -38,6 +38,13 @@ exports! {
         cuStreamGetPriority cuStreamGetFlags cuStreamGetId cuStreamGetCtx;
     event: cuEventCreate cuEventDestroy_v2 cuEventRecord cuEventRecordWithFlags cuStreamWaitEvent cuEventSynchronize
         cuEventQuery cuEventElapsedTime cuEventElapsedTime_v2;
+    capture: cuStreamBeginCapture_v2 cuStreamEndCapture cuStreamIsCapturing cuStreamGetCaptureInfo_v2
+        cuStreamGetCaptureInfo_v3 cuThreadExchangeStreamCaptureMode;
+    graph: cuGraphInstantiateWithFlags cuGraphInstantiateWithParams cuGraphUpload cuGraphLaunch cuGraphExecDestroy
+        cuGraphDestroy cuGraphGetNodes;
+    green: cuDeviceGetDevResource cuDevSmResourceSplitByCount cuDevResourceGenerateDesc cuGreenCtxCreate
+        cuGreenCtxDestroy cuCtxFromGreenCtx cuGreenCtxGetDevResource cuCtxGetDevResource cuGreenCtxStreamCreate
+        cuStreamGetGreenCtx;
     proc_address: cuGetProcAddress cuGetProcAddress_v2;
 }
 

@@ -75,6 +75,8 @@ impl Signal {
 pub(crate) struct Touched {
     pub(crate) read: Vec<(u64, u64)>,
     pub(crate) written: Vec<(u64, u64)>,
+    /// Memory that is gone after the work.
+    pub(crate) freed: Vec<(u64, u64)>,
 }
 
 /// What a device does for one entry of a stream.
@@ -279,8 +281,18 @@ pub(crate) fn poll(signals: &[Arc<Signal>]) -> bool {
     true
 }
 
-/// Submits `task` to `stream`, after what is on it and after `more`.
-pub(crate) fn submit(stream: &Stream, task: Task, more: &[Arc<Signal>]) -> Result<Arc<Signal>> {
+/// Submits `task` to `stream`, after what is on it and after `more`. A captured stream keeps it for its graph, and there is
+/// no signal.
+pub(crate) fn submit(
+    stream: &Stream,
+    task: Task,
+    more: &[Arc<Signal>],
+) -> Result<Option<Arc<Signal>>> {
+    if let Some(capture) = stream.capture() {
+        capture.add(stream, task)?;
+        return Ok(None);
+    }
+    stream.check_no_capture()?;
     let mut queues = lock();
     if let Some(code) = queues.line(stream.device.ordinal).error {
         return Err(code);
@@ -289,5 +301,5 @@ pub(crate) fn submit(stream: &Stream, task: Task, more: &[Arc<Signal>]) -> Resul
     after.extend(more.iter().cloned());
     let done = queues.push(stream.device.ordinal, stream.lane, task, after);
     stream.set_tail(done.clone());
-    Ok(done)
+    Ok(Some(done))
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::abi::{Code, Handle, Result};
 use crate::call::{calls, put};
+use crate::capture::Capture;
 use crate::context::{Context, context, current, usable};
 use crate::device::Device;
 use crate::handles::Table;
@@ -23,6 +24,7 @@ pub(crate) struct Stream {
     flags: u32,
     priority: i32,
     tail: Mutex<Option<Arc<Signal>>>,
+    capture: Mutex<Option<Arc<Capture>>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +81,7 @@ impl Stream {
             flags,
             priority,
             tail: Mutex::default(),
+            capture: Mutex::default(),
         })
     }
 
@@ -132,7 +135,28 @@ impl Stream {
 
     /// Whether work goes into a graph instead.
     pub(crate) fn is_captured(&self) -> bool {
-        false
+        self.capture().is_some()
+    }
+
+    /// The capture that its work goes into.
+    pub(crate) fn capture(&self) -> Option<Arc<Capture>> {
+        self.capture.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn set_capture(&self, capture: Option<Arc<Capture>>) {
+        *self.capture.lock().unwrap_or_else(PoisonError::into_inner) = capture;
+    }
+
+    /// The default stream may not be used while a stream that waits for it is captured.
+    pub(crate) fn check_no_capture(&self) -> Result {
+        if self.role != Role::Default {
+            return Ok(());
+        }
+        let is_waiting = |s: &Arc<Self>| s.role == Role::Blocking && s.is_captured();
+        match context(self.context).is_ok_and(|c| c.streams().iter().any(is_waiting)) {
+            true => Err(Code::STREAM_CAPTURE_IMPLICIT),
+            false => Ok(()),
+        }
     }
 }
 

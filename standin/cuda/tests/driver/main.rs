@@ -1,6 +1,8 @@
 //! The driver interface, called through its symbols as any program calls it.
 #![allow(unsafe_code)]
 
+mod graphs;
+mod green;
 mod library;
 mod streams;
 

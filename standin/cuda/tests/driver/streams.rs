@@ -7,16 +7,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::SAXPY;
 use crate::library::{alloc, context, cu, download, event, kernel, launch, ok, stream, upload};
 
-/// Runs one ignored test of this file in a process with `variables`.
-fn alone(test: &str, variables: &[(&str, &str)]) -> Output {
+/// Runs one ignored test in a process with `variables`.
+pub(crate) fn alone(test: &str, variables: &[(&str, &str)]) -> Output {
     Command::new(std::env::current_exe().expect("a path of this test"))
-        .args([
-            &format!("streams::{test}"),
-            "--exact",
-            "--ignored",
-            "--nocapture",
-            "--test-threads=1",
-        ])
+        .args([test, "--exact", "--ignored", "--nocapture", "--test-threads=1"])
         .envs(variables.iter().copied())
         .output()
         .expect("the test starts")
@@ -108,7 +102,7 @@ fn events_order_two_devices() {
 
 #[test]
 fn a_kernel_out_of_bounds_is_an_error_that_stays() {
-    let output = alone("out_of_bounds", &[]);
+    let output = alone("streams::out_of_bounds", &[]);
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{text}");
     assert!(
@@ -134,7 +128,7 @@ fn out_of_bounds() {
 
 #[test]
 fn a_missing_wait_is_a_race_that_names_both() {
-    let output = alone("without_a_wait", &[]);
+    let output = alone("streams::without_a_wait", &[]);
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success());
     let expected =
@@ -147,7 +141,7 @@ fn some_seed_shows_a_missing_wait() {
     let runs = (0..12).map(|seed| {
         let seed = seed.to_string();
         let variables = [("PIPER_STANDIN_SEED", seed.as_str()), ("PIPER_STANDIN_CHECKS", "none")];
-        alone("without_a_wait", &variables)
+        alone("streams::without_a_wait", &variables)
     });
     let outcomes: Vec<bool> = runs.map(|output| output.status.success()).collect();
     assert!(outcomes.contains(&false), "no order was another than that of submission");
