@@ -7,6 +7,7 @@
 //! Buffers are byte ranges of one arena per device. Two buffers may overlap: one may be a view of the other (a parameter
 //! inside a flat bucket), or they may take turns in the same memory; [`verify`](crate::verify()) tells these from races.
 
+use crate::code::Code;
 use crate::mesh::{Affine, Axis, Comm, CommId, Coords, Mesh, Peer, RowMap};
 use crate::partition::Partition;
 use crate::scalar::{Scalar, ScalarId};
@@ -496,16 +497,4 @@ pub enum OutputKind {
         /// Where its elements lie when stored.
         homes: Vec<Home>,
     },
-}
-
-/// The kernels' code.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Code {
-    /// None: kernels come from whoever runs the plan (an interpreter, say).
-    #[default]
-    None,
-    /// A shared object that exports every kernel symbol.
-    SharedObject(Vec<u8>),
-    /// A textual module that defines every kernel, for interpreters and for accelerators' assemblers.
-    ModuleText(String),
 }

@@ -15,9 +15,10 @@
 
 mod arena;
 mod library;
+pub mod manifest;
 mod meeting;
 mod reduce;
-mod report;
+pub mod report;
 mod resolve;
 mod session;
 mod stop;
@@ -32,4 +33,4 @@ pub use library::{
 pub use report::{DeviceStats, LoadError, MemoryUse, OutputValue, StepError, StepReport};
 pub use session::{DataSource, Options, Session};
 pub use stop::StopFlag;
-pub use tensor::{ReadBackError, TensorValue};
+pub use tensor::{ReadBackError, TensorValue, write_element};

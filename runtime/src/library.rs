@@ -215,7 +215,7 @@ impl NativeLibrary {
         }
         match &plan.code {
             Code::SharedObject(bytes) => NativeLibrary::of_bytes(bytes),
-            Code::None | Code::ModuleText(_) => Err(LibraryError::NoCode),
+            Code::None | Code::ModuleText(_) | Code::Ptx(_) => Err(LibraryError::NoCode),
         }
     }
 

@@ -159,7 +159,7 @@ pub struct MemoryUse {
 }
 
 /// `@pp1 #12 recv f1.mb3` and the source line.
-pub(crate) fn place(plan: &Plan, device: usize, instr: usize) -> String {
+pub fn place(plan: &Plan, device: usize, instr: usize) -> String {
     let program = &plan.programs[plan.device_program[device].index()];
     let found = &program.instrs[instr];
     let name = found.name.as_ref().map(|n| format!(" {n}")).unwrap_or_default();
@@ -171,7 +171,7 @@ pub(crate) fn place(plan: &Plan, device: usize, instr: usize) -> String {
 }
 
 /// Where a device stands that does not go on.
-pub(crate) fn stuck(plan: &Plan, device: usize, instr: usize) -> String {
+pub fn stuck(plan: &Plan, device: usize, instr: usize) -> String {
     let mesh = plan.mesh();
     let kind = &plan.programs[plan.device_program[device].index()].instrs[instr].kind;
     let peers: Vec<usize> = match kind {

@@ -4,14 +4,15 @@
 
 use crate::arena::POISON;
 use crate::library::{KernelLibrary, SliceMut};
-use crate::reduce::tree_sum;
+use crate::manifest::{self, Stored};
 use crate::report::{self, DeviceStats, LoadError, MemoryUse, OutputValue, StepError, StepReport};
-use crate::resolve::{Contribution, Op, resolve};
+use crate::resolve::{Op, resolve};
 use crate::stop::StopFlag;
-use crate::tensor::{Gather, ReadBackError, TensorValue, write_element};
+use crate::tensor::{ReadBackError, TensorValue, write_element};
 use crate::trace;
 use crate::worker::{NOWHERE, Shared, Status};
-use piper_plan::{BufferId, DType, Home, Input, OutputKind, Plan, State};
+use piper_plan::{BufferId, DType, Input, Plan, State};
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
@@ -266,76 +267,16 @@ impl Session {
     }
 
     fn outputs(&self) -> Result<Vec<(String, OutputValue)>, StepError> {
-        let mut outputs = Vec::new();
-        for (at, output) in self.plan.outputs.iter().enumerate() {
-            let mine = self.shared.machine.contributions.iter().filter(|c| c.output.index() == at);
-            let value = match &output.kind {
-                OutputKind::Scalar => self.number(mine.collect()).map(OutputValue::Number),
-                OutputKind::Tensor { shape, dtype, homes } => {
-                    let mut gather = Gather::new(&output.name, shape, *dtype);
-                    let mut stored = mine.collect::<Vec<_>>().into_iter();
-                    let added = stored.try_for_each(|c| {
-                        // SAFETY: the step has ended; nobody writes to the slots.
-                        let contents = unsafe { c.slot.bytes() };
-                        self.add_homes(&mut gather, homes, c.device, c.buffer, contents)
-                    });
-                    added
-                        .and_then(|()| gather.finish())
-                        .map(OutputValue::Tensor)
-                        .map_err(|e| e.to_string())
-                }
-            };
-            let value =
-                value.map_err(|why| StepError::Output { output: output.name.clone(), why })?;
-            outputs.push((output.name.clone(), value));
-        }
-        Ok(outputs)
-    }
-
-    /// Sum of contributions in the order of their parts, replicas counted once.
-    fn number(&self, mut contributions: Vec<&Contribution>) -> Result<f64, String> {
-        contributions.sort_by_key(|c| (c.part, c.device));
-        let mut values: Vec<(u64, usize, f64)> = Vec::new();
-        for c in contributions {
-            let dtype = self.plan.programs[self.plan.device_program[c.device].index()]
-                .buffer(c.buffer)
-                .dtype;
+        let contributions = self.shared.machine.contributions.iter();
+        let stored = contributions.map(|c| Stored {
+            output: c.output,
+            device: c.device,
+            buffer: c.buffer,
+            part: c.part,
             // SAFETY: the step has ended; nobody writes to the slots.
-            let bytes = unsafe { c.slot.bytes() }.to_vec();
-            let value = TensorValue { shape: vec![], dtype, bytes }.to_f64()[0];
-            match values.last() {
-                Some(&(part, device, first)) if part == c.part => {
-                    if first.to_bits() != value.to_bits() {
-                        let (one, other) =
-                            (self.plan.mesh().render(device), self.plan.mesh().render(c.device));
-                        return Err(format!(
-                            "replicas of part {part} differ: {first:e} on {one}, {value:e} on {other}"
-                        ));
-                    }
-                }
-                _ => values.push((c.part, c.device, value)),
-            }
-        }
-        Ok(tree_sum(&values.iter().map(|v| v.2).collect::<Vec<f64>>()))
-    }
-
-    fn add_homes(
-        &self,
-        gather: &mut Gather,
-        homes: &[Home],
-        device: usize,
-        buffer: BufferId,
-        contents: &[u8],
-    ) -> Result<(), ReadBackError> {
-        let (program, mesh) = (self.plan.device_program[device], self.plan.mesh());
-        let elems = self.plan.programs[program.index()].buffer(buffer).elems;
-        for home in homes.iter().filter(|h| h.program == program && h.buffer == buffer) {
-            let Some(part) = home.part_of(&self.plan, device) else { continue };
-            gather.add(device, &home.runs(&mesh.coord(device), part, elems), contents, |d| {
-                mesh.render(d)
-            })?;
-        }
-        Ok(())
+            bytes: Cow::Borrowed(unsafe { c.slot.bytes() }),
+        });
+        manifest::outputs(&self.plan, &stored.collect::<Vec<_>>())
     }
 
     /// Names of the state tensors.
@@ -345,58 +286,23 @@ impl Session {
 
     /// A state tensor as it is between steps, gathered from its shards; replicas have to agree bitwise.
     pub fn state(&self, name: &str) -> Result<TensorValue, ReadBackError> {
-        let state = self.find(name)?;
-        let mut gather = Gather::new(&state.name, &state.shape, state.dtype);
-        for device in 0..self.plan.devices() {
-            let program = self.plan.device_program[device];
-            for (at, home) in state.homes.iter().enumerate().filter(|(_, h)| h.program == program) {
-                // A buffer with several homes of this tensor is added once, with all of them.
-                if state.homes[..at].iter().any(|h| h.program == program && h.buffer == home.buffer)
-                {
-                    continue;
-                }
-                let range = self.range(device, home.buffer);
-                // SAFETY: no step is running (`&self` and `step` takes `&mut self`), so nobody writes to the arena.
-                let contents = &unsafe { self.shared.machine.codes[device].arena.bytes() }[range];
-                self.add_homes(&mut gather, &state.homes, device, home.buffer, contents)?;
-            }
-        }
-        gather.finish()
+        manifest::gather(&self.plan, name, &mut |device, buffer| {
+            let range = self.range(device, buffer);
+            // SAFETY: no step is running (`&self` and `step` takes `&mut self`), so nobody writes to the arena.
+            let arena = unsafe { self.shared.machine.codes[device].arena.bytes() };
+            Ok(Cow::Borrowed(&arena[range]))
+        })
     }
 
     /// Replaces a state tensor on all devices that hold any of it.
     pub fn set_state(&mut self, name: &str, value: &TensorValue) -> Result<(), ReadBackError> {
-        let state = self.find(name)?;
-        let elems = state.shape.iter().product::<u64>();
-        if value.shape != state.shape
-            || value.dtype != state.dtype
-            || value.bytes.len() as u64 != elems * state.dtype.size()
-        {
-            return Err(ReadBackError::Mismatch {
-                name: name.to_owned(),
-                expected: format!("{:?} {}", state.shape, state.dtype.name()),
-                found: format!(
-                    "{:?} {}, {} bytes",
-                    value.shape,
-                    value.dtype.name(),
-                    value.bytes.len()
-                ),
-            });
-        }
+        let state = manifest::find(&self.plan, name)?;
+        manifest::check_value(state, value)?;
         let size = state.dtype.size() as usize;
         self.write_state(state, |index, to| {
             to.copy_from_slice(&value.bytes[index as usize * size..][..size])
         });
         Ok(())
-    }
-
-    fn find(&self, name: &str) -> Result<&State, ReadBackError> {
-        self.plan
-            .states
-            .tensors
-            .iter()
-            .find(|s| s.name == name)
-            .ok_or_else(|| ReadBackError::Unknown(name.to_owned()))
     }
 
     fn initialise(&mut self) {
@@ -409,24 +315,17 @@ impl Session {
 
     /// Calls `write(index in the tensor, bytes of the element)` for every element held anywhere. No step may be running.
     fn write_state(&self, state: &State, write: impl Fn(u64, &mut [u8])) {
-        let size = state.dtype.size() as usize;
         for device in 0..self.plan.devices() {
             let program = self.plan.device_program[device];
-            for home in state.homes.iter().filter(|h| h.program == program) {
-                let Some(part) = home.part_of(&self.plan, device) else { continue };
-                let range = self.range(device, home.buffer);
-                let elems = (range.len() / size) as u64;
+            let mut homes: Vec<BufferId> =
+                state.homes.iter().filter(|h| h.program == program).map(|h| h.buffer).collect();
+            homes.sort_unstable();
+            homes.dedup();
+            for buffer in homes {
+                let range = self.range(device, buffer);
                 // SAFETY: called by `load` before any worker exists and by `set_state`, which holds `&mut self`.
-                let buffer =
-                    &mut unsafe { self.shared.machine.codes[device].arena.bytes_mut() }[range];
-                for run in home.runs(&self.plan.mesh().coord(device), part, elems) {
-                    for k in 0..run.len {
-                        write(
-                            run.tensor + k,
-                            &mut buffer[(run.buffer + k) as usize * size..][..size],
-                        );
-                    }
-                }
+                let arena = unsafe { self.shared.machine.codes[device].arena.bytes_mut() };
+                manifest::spread(&self.plan, state, device, buffer, &mut arena[range], &write);
             }
         }
     }

@@ -34,7 +34,7 @@ fn element(bytes: &[u8], dtype: DType) -> f64 {
 }
 
 /// Writes `value`, rounded to nearest even, as one element.
-pub(crate) fn write_element(value: f64, dtype: DType, to: &mut [u8]) {
+pub fn write_element(value: f64, dtype: DType, to: &mut [u8]) {
     match dtype {
         DType::F32 => to.copy_from_slice(&(value as f32).to_ne_bytes()),
         DType::F64 => to.copy_from_slice(&value.to_ne_bytes()),
@@ -84,6 +84,9 @@ pub enum ReadBackError {
         /// Row-major index.
         element: u64,
     },
+    /// A device's memory could not be read or written.
+    #[error("{0}")]
+    Device(String),
     /// A value to write does not fit the tensor.
     #[error("{name} is {expected}, the value is {found}")]
     Mismatch {

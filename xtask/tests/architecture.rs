@@ -21,6 +21,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("piper-interp", &["piper-ir", "piper-dialects", "piper-plan"]),
     ("piper-codegen", &["piper-ir", "piper-dialects", "piper-plan"]),
     ("piper-runtime", &["piper-plan"]),
+    ("piper-cuda", &["piper-plan", "piper-runtime"]),
     ("piper-sim", &["piper-plan"]),
     ("piper-ptx", &[]),
     ("piper-standin-cuda", &["piper-ptx"]),
@@ -37,7 +38,7 @@ const LLVM_OWNER: &str = "piper-codegen";
 
 /// Folders whose sources may contain `unsafe`: shared memory and loaded code, the LLVM interface, and the allocator that
 /// the fuzz targets count with.
-const MAY_BE_UNSAFE: &[&str] = &["runtime", "codegen", "fuzz", "standin"];
+const MAY_BE_UNSAFE: &[&str] = &["runtime", "cuda", "codegen", "fuzz", "standin"];
 
 const LONGEST_FILE: usize = 700;
 

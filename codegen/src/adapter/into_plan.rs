@@ -81,16 +81,7 @@ pub fn compile_plan(
     let named: Vec<(String, Kernel)> =
         plan.kernels.iter().map(|d| d.symbol.clone()).zip(kernels.iter().cloned()).collect();
     let Made { bytes, is_from_cache, took } = compiler.shared_object(&named, target, opt)?;
-    for (declared, kernel) in plan.kernels.iter_mut().zip(&kernels) {
-        declared.workspace_bytes = kernel.workspace_bytes();
-    }
-    for program in &mut plan.programs {
-        let launched = program.instrs.iter().filter_map(|instr| match instr.kind {
-            Kind::Launch { kernel, .. } => plan.kernels.get(kernel.index()),
-            _ => None,
-        });
-        program.workspace_bytes = launched.map(|kernel| kernel.workspace_bytes).max().unwrap_or(0);
-    }
+    set_workspace(plan, kernels.iter().map(Kernel::workspace_bytes));
     plan.misc.target = target
         .triple
         .clone()
@@ -100,6 +91,20 @@ pub fn compile_plan(
     let report = CodeReport { kernels: kernels.len(), bytes: bytes.len(), is_from_cache, took };
     plan.code = Code::SharedObject(bytes);
     Ok(report)
+}
+
+/// Notes the workspace that each kernel needs, and with it what each program needs.
+pub(super) fn set_workspace(plan: &mut Plan, bytes: impl Iterator<Item = u64>) {
+    for (declared, bytes) in plan.kernels.iter_mut().zip(bytes) {
+        declared.workspace_bytes = bytes;
+    }
+    for program in &mut plan.programs {
+        let launched = program.instrs.iter().filter_map(|instr| match instr.kind {
+            Kind::Launch { kernel, .. } => plan.kernels.get(kernel.index()),
+            _ => None,
+        });
+        program.workspace_bytes = launched.map(|kernel| kernel.workspace_bytes).max().unwrap_or(0);
+    }
 }
 
 /// What a plan's launches may name: symbols of the module, and of the `device.plan` that the plan was made from.

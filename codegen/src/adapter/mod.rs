@@ -7,9 +7,11 @@
 mod builtin;
 mod fused;
 mod into_plan;
+mod ptx_plan;
 mod scalar_body;
 
 pub use into_plan::{CodeReport, compile_plan, plan_kernels};
+pub use ptx_plan::{compile_ptx_plan, launches};
 
 use piper_dialects::{device, kernel as kernels};
 use piper_ir::{FloatKind, Module, Op, Type, TypeData};

@@ -5,6 +5,7 @@ mod sequence;
 pub use sequence::{Geometry, launch_sequence};
 
 use crate::mesh::{Affine, Coords};
+use crate::code::{Code, PtxStage};
 use crate::schema::*;
 use std::fmt::Write;
 
@@ -70,6 +71,32 @@ pub fn plan(plan: &Plan) -> String {
                 state.init
             ),
         );
+    }
+    if let Code::Ptx(ptx) = &plan.code {
+        line(&mut out, format_args!("code for {}, {} B of PTX", ptx.chip, ptx.text.len()));
+        for (declared, launches) in plan.kernels.iter().zip(&ptx.kernels) {
+            let stages = launches.stages.iter().map(|stage| {
+                let PtxStage { entry, grid: [x, y, z], block, shared_bytes } = stage;
+                let shared = match shared_bytes {
+                    0 => String::new(),
+                    bytes => format!(" shared {bytes} B"),
+                };
+                format!("{entry} grid {x}x{y}x{z} block {block}{shared}")
+            });
+            let stages: Vec<String> = stages.collect();
+            let workspace = match declared.workspace_bytes {
+                0 => String::new(),
+                bytes => format!(", workspace {bytes} B"),
+            };
+            line(
+                &mut out,
+                format_args!(
+                    "kernel @{}: {}{workspace}",
+                    declared.symbol,
+                    stages.join(", then ")
+                ),
+            );
+        }
     }
     for at in 0..plan.programs.len() {
         out.push('\n');

@@ -209,6 +209,7 @@ pub fn verify(plan: &Plan) -> Vec<Fault> {
 /// As [`verify`](fn@verify), for a certain machine.
 pub fn verify_with(plan: &Plan, options: &Options) -> Vec<Fault> {
     let mut faults = structure::tables(plan);
+    faults.extend(crate::code::faults(plan));
     if !faults.is_empty() {
         return faults;
     }

@@ -81,11 +81,12 @@ impl Emission<'_> {
         let device_plan = self.device_plan(module, reporter, trace)?;
         let emit = emit_plan::Options { sources: Some(self.sources), tokens_per_step: 0 };
         let checks = verify_device::Options::default();
-        let plan = verify_device::verified(module, device_plan, reporter, emit, checks).ok()?.plan;
+        let mut plan =
+            verify_device::verified(module, device_plan, reporter, emit, checks).ok()?.plan;
         let cache = if self.flags.no_cache { Cache::none() } else { Cache::of_user() };
         let compiler = Compiler { isolation: Isolation::Child, cache, threads: 0 };
         let written = match self.flags.emit {
-            Form::Pir | Form::Plan => Ok(print::plan(&plan).into_bytes()),
+            Form::Pir | Form::Plan => self.plan(module, &mut plan, &compiler).map(String::into_bytes),
             Form::LaunchSequence => self.launch_sequence(module, &plan).map(String::into_bytes),
             Form::Ptx => self.ptx(module, &plan, &compiler),
             Form::Llvm | Form::Asm | Form::Object => self.code(module, &plan, &compiler),
@@ -127,6 +128,20 @@ impl Emission<'_> {
             run(&road::to_device(true, false), module, reporter)?;
         }
         emit_plan::device_plans(module).first().copied()
+    }
+
+    /// With code and launches, if the target is a chip.
+    fn plan(
+        &self,
+        module: &Module,
+        plan: &mut Plan,
+        compiler: &Compiler,
+    ) -> Result<String, String> {
+        if let Some(chip) = self.chip()? {
+            adapter::compile_ptx_plan(module, plan, chip, compiler.clone())
+                .map_err(|error| said(&error))?;
+        }
+        Ok(print::plan(plan))
     }
 
     /// With the grids of a chip, if the target is one.

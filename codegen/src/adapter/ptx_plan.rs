@@ -1,0 +1,45 @@
+//! PTX, and how it is launched, into a plan.
+
+use piper_ir::Module;
+use piper_plan::{Code, Plan, Ptx, PtxLaunches, PtxStage};
+
+use super::into_plan::{plan_kernels, set_workspace};
+use crate::compile::Compiler;
+use crate::error::CodegenError;
+use crate::kernel::Kernel;
+use crate::ptx::{Chip, PtxKernel, Stage, compile};
+
+/// Compiles all kernels that `plan` declares to PTX for `chip`, which the plan then carries with its launches, the target, and
+/// the workspace that kernels and programs need.
+///
+/// # Errors
+/// Those of [`plan_kernels`] and of [`compile`]; without the `llvm` feature [`CodegenError::WithoutLlvm`]. The plan is then
+/// unchanged.
+pub fn compile_ptx_plan(
+    module: &Module,
+    plan: &mut Plan,
+    chip: Chip,
+    compiler: impl Into<Compiler>,
+) -> Result<(), CodegenError> {
+    let kernels = plan_kernels(module, plan)?;
+    let named: Vec<(String, Kernel)> =
+        plan.kernels.iter().map(|d| d.symbol.clone()).zip(kernels).collect();
+    let (text, launched) = compile(&named, chip, compiler)?;
+    set_workspace(plan, launched.iter().map(|kernel| kernel.workspace_bytes));
+    plan.misc.target = chip.target().triple.unwrap_or_default();
+    plan.misc.notes.retain(|(name, _)| name != "vectors");
+    let kernels = launched.iter().map(launches).collect();
+    plan.code = Code::Ptx(Ptx { chip: chip.name().to_owned(), text, kernels });
+    Ok(())
+}
+
+/// How a kernel is launched, as a plan says it.
+pub fn launches(kernel: &PtxKernel) -> PtxLaunches {
+    let stage = |stage: &Stage| PtxStage {
+        entry: stage.entry.clone(),
+        grid: stage.grid,
+        block: stage.block,
+        shared_bytes: stage.dynamic_shared_bytes,
+    };
+    PtxLaunches { stages: kernel.stages.iter().map(stage).collect() }
+}

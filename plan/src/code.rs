@@ -1,0 +1,183 @@
+//! The code of a plan's kernels, and how it is launched where that is not a plain call.
+
+use crate::schema::{Kind, Plan, ProgramId};
+use crate::verify::{Fault, FaultKind, MAX_FAULTS};
+use serde::{Deserialize, Serialize};
+
+/// The kernels' code.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Code {
+    /// None: kernels come from whoever runs the plan (an interpreter, say).
+    #[default]
+    None,
+    /// A shared object that exports every kernel symbol.
+    SharedObject(Vec<u8>),
+    /// A textual module that defines every kernel, for interpreters and for accelerators' assemblers.
+    ModuleText(String),
+    /// PTX for an NVIDIA GPU.
+    Ptx(Ptx),
+}
+
+impl Code {
+    /// What it is called in messages.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Code::None => "no code",
+            Code::SharedObject(_) => "machine code of a CPU",
+            Code::ModuleText(_) => "a module's text",
+            Code::Ptx(_) => "PTX",
+        }
+    }
+}
+
+/// Kernels for an NVIDIA GPU: one text, and for each kernel the launches that it takes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ptx {
+    /// The chip, as the text's `.target` says: `sm_90a`. A name that ends in a letter runs on that chip only.
+    pub chip: String,
+    /// The module.
+    pub text: String,
+    /// One entry per kernel of [`Plan::kernels`], in its order.
+    pub kernels: Vec<PtxLaunches>,
+}
+
+/// The launches of a kernel, one after the other on one stream; none for a kernel without elements.
+///
+/// Each takes the same arguments: a pointer, aligned to [`PTX_ALIGN`], for each buffer of the declaration, an f64 for each of
+/// its scalars, and a pointer to its workspace if that is not empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PtxLaunches {
+    /// In order.
+    pub stages: Vec<PtxStage>,
+}
+
+/// One launch of an entry of the PTX.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PtxStage {
+    /// Name of the entry.
+    pub entry: String,
+    /// Blocks in x, y and z.
+    pub grid: [u32; 3],
+    /// Threads of a block, in x.
+    pub block: u32,
+    /// Bytes of shared memory to ask for at launch, beside what the entry declares.
+    pub shared_bytes: u32,
+}
+
+/// What the pointers of a launch are multiples of, in bytes.
+pub const PTX_ALIGN: u64 = 16;
+
+/// What is wrong with the launches of a plan's PTX, apart from what an assembler says.
+pub(crate) fn faults(plan: &Plan) -> Vec<Fault> {
+    let Code::Ptx(ptx) = &plan.code else { return Vec::new() };
+    let fault = |message: String| Fault::new(FaultKind::Structure, message);
+    let (have, want) = (ptx.kernels.len(), plan.kernels.len());
+    if have != want {
+        return vec![fault(format!("the PTX launches {have} kernels, but the plan has {want}"))];
+    }
+    let mut found = misaligned(plan);
+    for (launches, declared) in ptx.kernels.iter().zip(&plan.kernels) {
+        for stage in &launches.stages {
+            let PtxStage { entry, grid, block, .. } = stage;
+            if entry.is_empty() || entry.contains(char::is_whitespace) || entry.contains('\0') {
+                found.push(fault(format!(
+                    "kernel {} has an entry without a name",
+                    declared.symbol
+                )));
+            } else if grid.contains(&0) || *block == 0 || *block > 1024 {
+                let [x, y, z] = grid;
+                found.push(fault(format!(
+                    "kernel {} launches {entry} on a grid of {x}x{y}x{z} blocks of {block} threads; blocks have 1 to 1024 threads, grids at least one block",
+                    declared.symbol
+                )));
+            }
+        }
+    }
+    found
+}
+
+/// Launches with a buffer that does not begin at a multiple of [`PTX_ALIGN`].
+fn misaligned(plan: &Plan) -> Vec<Fault> {
+    let mut found = Vec::new();
+    for (at, program) in plan.programs.iter().enumerate() {
+        for (i, instr) in program.instrs.iter().enumerate() {
+            let Kind::Launch { args, .. } = &instr.kind else { continue };
+            let buffers = args.iter().filter_map(|arg| program.buffers.get(arg.index()));
+            if let Some(buffer) = { buffers }.find(|b| !b.offset.is_multiple_of(PTX_ALIGN)) {
+                let message = format!(
+                    "kernels in PTX read {PTX_ALIGN} bytes at a time, but %{} begins at byte {}; make the sizes of the parameters that share its bucket multiples of {PTX_ALIGN} bytes",
+                    buffer.name, buffer.offset
+                );
+                let fault = Fault::new(FaultKind::Range, message);
+                found.push(fault.at(plan, ProgramId(at as u32), i, "launched here"));
+            }
+            if found.len() >= MAX_FAULTS {
+                return found;
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::{Buffer, BufferId, DType, Instr, KernelDecl, KernelId, Param, Program};
+    use crate::{Mode, SourceId};
+
+    fn plan(offset: u64, stage: PtxStage) -> Plan {
+        let param = Param { mode: Mode::Write, dtype: DType::F32, elems: 1 };
+        let kernel = KernelDecl {
+            symbol: "k".to_owned(),
+            params: vec![param],
+            scalars: 0,
+            workspace_bytes: 0,
+            cost: None,
+        };
+        let buffer = Buffer {
+            name: "x".to_owned(),
+            offset,
+            elems: 1,
+            dtype: DType::F32,
+            persistent: true,
+        };
+        let launch = Kind::Launch { kernel: KernelId(0), args: vec![BufferId(0)], scalars: vec![] };
+        let program = Program {
+            name: "p".to_owned(),
+            arena_bytes: 64,
+            buffers: vec![buffer],
+            streams: vec!["compute".to_owned()],
+            instrs: vec![Instr::new(0, SourceId(0), launch)],
+            ..Program::default()
+        };
+        let kernels = vec![PtxLaunches { stages: vec![stage] }];
+        Plan {
+            programs: vec![program],
+            device_program: vec![ProgramId(0)],
+            kernels: vec![kernel],
+            code: Code::Ptx(Ptx { chip: "sm_80".to_owned(), text: String::new(), kernels }),
+            ..Plan::default()
+        }
+    }
+
+    fn said(plan: &Plan) -> String {
+        crate::verify(plan).iter().map(|f| f.render(plan)).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn launches_that_cannot_be_are_found() {
+        let stage =
+            PtxStage { entry: "k".to_owned(), grid: [1, 1, 1], block: 32, ..PtxStage::default() };
+        assert_eq!(said(&plan(16, stage.clone())), "");
+        assert!(said(&plan(4, stage.clone())).contains("%x begins at byte 4"));
+        let none = PtxStage { grid: [0, 1, 1], ..stage.clone() };
+        assert!(said(&plan(16, none)).contains("a grid of 0x1x1 blocks of 32 threads"));
+        let nameless = PtxStage { entry: String::new(), ..stage.clone() };
+        assert!(said(&plan(16, nameless)).contains("without a name"));
+        let mut short = plan(16, stage);
+        if let Code::Ptx(ptx) = &mut short.code {
+            ptx.kernels.clear();
+        }
+        assert!(said(&short).contains("launches 0 kernels, but the plan has 1"));
+    }
+}
