@@ -1,5 +1,7 @@
 //! One GPU with everything of the plan on it: contexts, streams, arena and workspaces, the kernels' functions.
 
+#![allow(unsafe_code)]
+
 use std::ffi::{CString, c_char, c_int, c_void};
 
 use cudarc::driver::sys;
@@ -28,7 +30,6 @@ const ALIGN: u64 = 256;
 /// A GPU with a plan's things. Used by the thread that opened it.
 pub(crate) struct Device {
     pub(crate) driver: &'static Driver,
-    pub(crate) info: DeviceInfo,
     /// Device of the mesh.
     pub(crate) number: usize,
     // In the order in which they have to go.
@@ -79,7 +80,7 @@ impl Device {
     /// Too little memory, partitions that the driver cannot make, any call that fails.
     pub(crate) fn open(
         driver: &'static Driver,
-        info: DeviceInfo,
+        info: &DeviceInfo,
         plan: &Plan,
         number: usize,
     ) -> Result<Self, CudaError> {
@@ -93,7 +94,7 @@ impl Device {
         let primary = Primary { driver, device: info.handle, context };
         enter(driver, context)?;
         let program = &plan.programs[plan.device_program[number].index()];
-        let greens = partition::split(driver, &info, &plan.partitions)?;
+        let greens = partition::split(driver, info, &plan.partitions)?;
         let mut streams = Vec::new();
         for name in &program.streams {
             let at = plan.partitions.iter().position(|p| p.streams.contains(name));
@@ -120,7 +121,6 @@ impl Device {
         let workspaces = workspaces.collect::<Result<_, _>>()?;
         Ok(Self {
             driver,
-            info,
             number,
             modules: Vec::new(),
             streams,
@@ -167,7 +167,9 @@ impl Device {
         &mut self,
         plan: &Plan,
     ) -> Result<FxHashMap<(usize, usize), Functions>, CudaError> {
-        let Code::Ptx(ptx) = &plan.code else { return Err(CudaError::Code { code: plan.code.name() }) };
+        let Code::Ptx(ptx) = &plan.code else {
+            return Err(CudaError::Code { code: plan.code.name() });
+        };
         let program = &plan.programs[plan.device_program[self.number].index()];
         let mut modules: FxHashMap<usize, sys::CUmodule> = FxHashMap::default();
         let mut functions: FxHashMap<(usize, usize), Functions> = FxHashMap::default();
@@ -190,9 +192,8 @@ impl Device {
             };
             let stages = ptx.kernels[kernel.index()].stages.iter();
             let symbol = &plan.kernels[kernel.index()].symbol;
-            let found = stages.map(|stage| {
-                self.function(module, &stage.entry, symbol, stage.shared_bytes)
-            });
+            let found =
+                stages.map(|stage| self.function(module, &stage.entry, symbol, stage.shared_bytes));
             functions.insert(key, found.collect::<Result<_, _>>()?);
         }
         self.enter_primary()?;
@@ -206,8 +207,7 @@ impl Device {
         symbol: &str,
         shared_bytes: u32,
     ) -> Result<sys::CUfunction, CudaError> {
-        let missing =
-            || CudaError::Entry { entry: entry.to_owned(), symbol: symbol.to_owned() };
+        let missing = || CudaError::Entry { entry: entry.to_owned(), symbol: symbol.to_owned() };
         let name = CString::new(entry).map_err(|_| missing())?;
         let mut function = std::ptr::null_mut();
         // SAFETY: a module of ours and a string that ends in zero.
@@ -226,7 +226,8 @@ impl Device {
                     shared_bytes as c_int,
                 )
             };
-            self.driver.check(format!("giving {entry} {shared_bytes} bytes of shared memory"), code)?;
+            self.driver
+                .check(format!("giving {entry} {shared_bytes} bytes of shared memory"), code)?;
         }
         Ok(function)
     }
@@ -265,8 +266,7 @@ fn enter(driver: &Driver, context: sys::CUcontext) -> Result<(), CudaError> {
 fn stream(driver: &'static Driver, context: sys::CUcontext) -> Result<Stream, CudaError> {
     let mut raw = std::ptr::null_mut();
     // SAFETY: the stream is written to a pointer that lives here.
-    let code =
-        unsafe { (driver.api.cuStreamCreateWithPriority)(&raw mut raw, NON_BLOCKING, 0) };
+    let code = unsafe { (driver.api.cuStreamCreateWithPriority)(&raw mut raw, NON_BLOCKING, 0) };
     driver.check("making a stream", code)?;
     Ok(Stream { raw, context, driver })
 }

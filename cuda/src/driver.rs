@@ -2,6 +2,8 @@
 //!
 //! Types and constants are `cudarc`'s; functions are looked up here, since `cudarc` panics where one is missing.
 
+#![allow(unsafe_code)]
+
 use std::ffi::{CStr, c_char, c_int, c_uint, c_ulonglong, c_void};
 use std::sync::OnceLock;
 
@@ -53,7 +55,6 @@ functions! {
     fn cuStreamCreateWithPriority(stream: *mut sys::CUstream, flags: c_uint, priority: c_int) -> Code;
     fn cuStreamDestroy_v2(stream: sys::CUstream) -> Code;
     fn cuStreamQuery(stream: sys::CUstream) -> Code;
-    fn cuStreamSynchronize(stream: sys::CUstream) -> Code;
     fn cuStreamWaitEvent(stream: sys::CUstream, event: sys::CUevent, flags: c_uint) -> Code;
     fn cuEventCreate(event: *mut sys::CUevent, flags: c_uint) -> Code;
     fn cuEventDestroy_v2(event: sys::CUevent) -> Code;
@@ -116,9 +117,8 @@ impl Driver {
         })?;
         let mut driver = Self { api, version: 0 };
         // SAFETY: the version is written to a number that lives here; this call needs no initialisation.
-        driver.check("asking the driver's version", unsafe {
-            (driver.api.cuDriverGetVersion)(&raw mut driver.version)
-        })?;
+        let code = unsafe { (driver.api.cuDriverGetVersion)(&raw mut driver.version) };
+        driver.check("asking the driver's version", code)?;
         // SAFETY: flags must be 0.
         let code = unsafe { (driver.api.cuInit)(0) };
         if code != 0 {

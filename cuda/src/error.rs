@@ -35,9 +35,7 @@ pub enum CudaError {
         remedy: &'static str,
     },
     /// The driver cannot compile the plan's PTX.
-    #[error(
-        "the NVIDIA driver is for CUDA {have}, but PTX {ptx} needs {need}: update the driver"
-    )]
+    #[error("the NVIDIA driver is for CUDA {have}, but PTX {ptx} needs {need}: update the driver")]
     OldDriver {
         /// The driver's version.
         have: String,
@@ -118,7 +116,9 @@ pub enum CudaError {
         total: u64,
     },
     /// The plan's code is none for a GPU.
-    #[error("the plan carries {code}, not PTX: compile it with --target and one of sm_80, sm_90a, sm_100a")]
+    #[error(
+        "the plan carries {code}, not PTX: compile it with --target and one of sm_80, sm_90a, sm_100a"
+    )]
     Code {
         /// What it carries.
         code: &'static str,

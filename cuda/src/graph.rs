@@ -3,6 +3,8 @@
 //! Everything of a step is static but the run-time scalars (step number, learning rate): the nodes of launches that take some
 //! are given their arguments anew before each replay, if any has changed.
 
+#![allow(unsafe_code)]
+
 use std::ffi::c_int;
 use std::ptr::null_mut;
 
@@ -162,14 +164,7 @@ fn last_node(worker: &Worker<'_>, launch: &Launch) -> Result<sys::CUgraphNode, S
     let stream = worker.device.streams[launch.stream].raw;
     // SAFETY: a stream that is captured; all results are written to things that live here.
     let code = unsafe {
-        info(
-            stream,
-            &raw mut status,
-            &raw mut id,
-            &raw mut graph,
-            &raw mut nodes,
-            &raw mut count,
-        )
+        info(stream, &raw mut status, &raw mut id, &raw mut graph, &raw mut nodes, &raw mut count)
     };
     if code != 0 {
         return Err(format!("capturing a launch: {}", driver.describe(code)));

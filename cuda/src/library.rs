@@ -3,6 +3,8 @@
 //!
 //! Results of calls are plain numbers here. Newer libraries return codes that an enumeration of older headers does not have.
 
+#![allow(unsafe_code)]
+
 /// Declares a table of functions of a C library, with a loader that looks for the library under several names.
 ///
 /// Functions after `optional` may be missing; their fields are `Option`s.
@@ -100,6 +102,9 @@ mod tests {
         let Err(Missing::Library(said)) = open(&["libpiper-none.so.1", "libpiper-none.so"]) else {
             panic!("there is no such library")
         };
-        assert!(said.contains("libpiper-none.so.1") && said.contains("libpiper-none.so:"), "{said}");
+        assert!(
+            said.contains("libpiper-none.so.1") && said.contains("libpiper-none.so:"),
+            "{said}"
+        );
     }
 }

@@ -1,5 +1,7 @@
 //! Memory of a device, and memory of the host that a device copies from and to.
 
+#![allow(unsafe_code)]
+
 use std::ffi::c_void;
 
 use crate::driver::{Driver, OUT_OF_MEMORY};

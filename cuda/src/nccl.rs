@@ -2,6 +2,8 @@
 //!
 //! Its runtime library is called `libnccl.so.2`. `PIPER_NCCL_LIBRARY` names another file.
 
+#![allow(unsafe_code)]
+
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::OnceLock;
 

@@ -3,6 +3,8 @@
 //! The plan's partitions are split off one after the other, in its order; the last may be all that is left. Streams of a
 //! partition are made in its context and so keep to its multiprocessors.
 
+#![allow(unsafe_code)]
+
 use cudarc::driver::sys;
 use piper_plan::{Method, Partition};
 

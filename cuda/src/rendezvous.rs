@@ -191,7 +191,9 @@ fn accept(world: &World, fingerprint: u64, timeout: Duration) -> Result<Vec<TcpS
                 if let Ok(rank) = greet(&mut peer, world, fingerprint, timeout) {
                     let slot = &mut peers[rank? - 1];
                     if slot.is_some() {
-                        return Err(format!("two processes have one rank; the second is at {from}"));
+                        return Err(format!(
+                            "two processes have one rank; the second is at {from}"
+                        ));
                     }
                     *slot = Some(peer);
                 }
@@ -321,8 +323,7 @@ mod tests {
             ("MASTER_ADDR", "node0"),
             ("MASTER_PORT", "1234"),
         ];
-        let expected =
-            World { rank: 5, size: 8, local_rank: 1, address: "node0:1234".to_owned() };
+        let expected = World { rank: 5, size: 8, local_rank: 1, address: "node0:1234".to_owned() };
         assert_eq!(world(&torchrun).unwrap(), expected);
         let mut elastic = torchrun.to_vec();
         elastic.push(("TORCHELASTIC_USE_AGENT_STORE", "True"));

@@ -24,17 +24,54 @@ use crate::nccl::{self, Collective, Communicator};
 /// An operation with its addresses. Streams are indices of [`Device::streams`].
 pub(crate) enum Op {
     Launch(Box<Launch>),
-    Collective { what: Collective, dtype: u32, from: u64, to: u64, comm: usize, stream: usize },
+    Collective {
+        what: Collective,
+        dtype: u32,
+        from: u64,
+        to: u64,
+        comm: usize,
+        stream: usize,
+    },
     /// Transfers of [`Program::transfers`](Issue::transfers) that start and complete together.
-    Transfers { first: usize, count: usize, stream: usize },
-    Copy { from: u64, to: u64, bytes: usize, stream: usize },
-    Fill { to: u64, value: Pattern, count: usize, stream: usize },
+    Transfers {
+        first: usize,
+        count: usize,
+        stream: usize,
+    },
+    Copy {
+        from: u64,
+        to: u64,
+        bytes: usize,
+        stream: usize,
+    },
+    Fill {
+        to: u64,
+        value: Pattern,
+        count: usize,
+        stream: usize,
+    },
     /// From the staging memory of the host.
-    Load { from: usize, to: u64, bytes: usize, stream: usize },
+    Load {
+        from: usize,
+        to: u64,
+        bytes: usize,
+        stream: usize,
+    },
     /// To the staging memory of the host.
-    Store { from: u64, to: usize, bytes: usize, stream: usize },
-    Record { event: usize, stream: usize },
-    Wait { event: usize, stream: usize },
+    Store {
+        from: u64,
+        to: usize,
+        bytes: usize,
+        stream: usize,
+    },
+    Record {
+        event: usize,
+        stream: usize,
+    },
+    Wait {
+        event: usize,
+        stream: usize,
+    },
 }
 
 /// A repeated value.
@@ -274,10 +311,8 @@ impl Resolver<'_> {
             Kind::Send(p) => return self.pairs(&[(true, p)], stream, at),
             Kind::Recv(p) => return self.pairs(&[(false, p)], stream, at),
             Kind::Group(transfers) => {
-                let sides: Vec<(bool, &P2p)> = transfers
-                    .iter()
-                    .map(|t| (matches!(t, Transfer::Send(_)), t.p2p()))
-                    .collect();
+                let sides: Vec<(bool, &P2p)> =
+                    transfers.iter().map(|t| (matches!(t, Transfer::Send(_)), t.p2p())).collect();
                 return self.pairs(&sides, stream, at);
             }
         };
@@ -293,9 +328,8 @@ impl Resolver<'_> {
             argument.cast::<c_void>().cast_mut()
         };
         arguments.extend((0..args).map(|_| address()));
-        let scalar = |id: &ScalarId| {
-            self.scalars.wrapping_add(id.index()).cast::<c_void>().cast_mut()
-        };
+        let scalar =
+            |id: &ScalarId| self.scalars.wrapping_add(id.index()).cast::<c_void>().cast_mut();
         arguments.extend(scalars.iter().map(scalar));
         if has_workspace {
             arguments.push(address());
@@ -484,7 +518,9 @@ mod tests {
     /// An exchange by pieces is the exchange by parts.
     #[test]
     fn pieces_make_up_every_part_in_order() {
-        for (part, members, runs) in [(6, 2, (1, 1)), (12, 3, (4, 1)), (12, 2, (2, 3)), (0, 2, (1, 1))] {
+        for (part, members, runs) in
+            [(6, 2, (1, 1)), (12, 3, (4, 1)), (12, 2, (2, 3)), (0, 2, (1, 1))]
+        {
             let elements = |peer: u64, run_count: u64| -> Vec<u64> {
                 let run = part / run_count;
                 (0..run_count)

@@ -1,5 +1,7 @@
 //! A plan loaded onto GPUs: steps it, watches over it, and reads its state.
 
+#![allow(unsafe_code)]
+
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -138,7 +140,11 @@ fn share(plan: &Plan, world: &World) -> Result<(usize, usize), CudaError> {
 }
 
 /// The GPUs for this process's devices.
-fn choose(found: Vec<DeviceInfo>, world: &World, each: usize) -> Result<Vec<DeviceInfo>, CudaError> {
+fn choose(
+    found: Vec<DeviceInfo>,
+    world: &World,
+    each: usize,
+) -> Result<Vec<DeviceInfo>, CudaError> {
     let (have, first) = (found.len(), world.local_rank * each);
     // Launchers may show every process its own GPUs only.
     let is_shown_its_own = have == each && std::env::var_os("CUDA_VISIBLE_DEVICES").is_some();
@@ -221,7 +227,7 @@ impl Session {
             let number = first + at;
             let builder = std::thread::Builder::new().name(format!("device {number}"));
             let thread = builder
-                .spawn(move || work(&shared, at, number, info, &orders, &answers))
+                .spawn(move || work(&shared, at, number, &info, &orders, &answers))
                 .map_err(LoadError::from)?;
             session.locals.push(Local {
                 number,
@@ -400,11 +406,13 @@ impl Session {
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            if let Some(lost) = self.link().lost() {
+            let lost = self.link().lost();
+            if let Some(lost) = lost {
                 return Err(self.ended(step, &lost));
             }
             let status = |s: &Status| {
-                u64::from(s.issued.load(Ordering::Relaxed)) + u64::from(s.met.load(Ordering::Relaxed))
+                u64::from(s.issued.load(Ordering::Relaxed))
+                    + u64::from(s.met.load(Ordering::Relaxed))
             };
             let over = stored.iter().flatten().count() as u64;
             let now = self.shared.status.iter().map(status).sum::<u64>() + (over << 40);
@@ -681,7 +689,8 @@ fn unpack(mut bytes: &[u8]) -> Option<Vec<Stored<'static>>> {
     let mut all = Vec::new();
     while !bytes.is_empty() {
         let (head, rest) = bytes.split_at_checked(40)?;
-        let mut numbers = head.chunks_exact(8).map(|n| u64::from_le_bytes(n.try_into().unwrap_or([0; 8])));
+        let mut numbers =
+            head.chunks_exact(8).map(|n| u64::from_le_bytes(n.try_into().unwrap_or([0; 8])));
         let mut next = || numbers.next().unwrap_or(0);
         let (output, device, buffer, part, length) = (next(), next(), next(), next(), next());
         let (contents, rest) = rest.split_at_checked(usize::try_from(length).ok()?)?;
@@ -726,7 +735,12 @@ mod tests {
         let chosen = choose(all(), &world(1, 2), 2).unwrap();
         assert_eq!(chosen.iter().map(|d| d.ordinal).collect::<Vec<_>>(), [2, 3]);
         let said = choose(all(), &world(0, 1), 8).unwrap_err().to_string();
-        assert!(said.starts_with("there are 4 CUDA devices (GPU 0, GPU 1, GPU 2, GPU 3), but the plan needs 8"), "{said}");
+        assert!(
+            said.starts_with(
+                "there are 4 CUDA devices (GPU 0, GPU 1, GPU 2, GPU 3), but the plan needs 8"
+            ),
+            "{said}"
+        );
         let said = choose(all(), &world(4, 8), 1).unwrap_err().to_string();
         assert!(said.contains("rank 4 needs 1 from number 4 on"), "{said}");
     }

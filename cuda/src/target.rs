@@ -1,5 +1,7 @@
 //! Which GPUs there are, and whose code they run.
 
+#![allow(unsafe_code)]
+
 use std::ffi::{CStr, c_char, c_int};
 
 use cudarc::driver::sys;
@@ -49,9 +51,8 @@ impl DeviceInfo {
         driver.check(doing(), code)?;
         let mut name = [0 as c_char; 128];
         // SAFETY: the name is written with its end into an array of the length that is told.
-        let code = unsafe {
-            (driver.api.cuDeviceGetName)(name.as_mut_ptr(), name.len() as c_int, handle)
-        };
+        let code =
+            unsafe { (driver.api.cuDeviceGetName)(name.as_mut_ptr(), name.len() as c_int, handle) };
         driver.check(doing(), code)?;
         // SAFETY: the driver ended the string within the array, which was zero before.
         let name = unsafe { CStr::from_ptr(name.as_ptr()) }.to_string_lossy().into_owned();

@@ -1,5 +1,7 @@
 //! The thread of one device: it opens the GPU, joins the communicators, and then issues the device's operations once a step.
 
+#![allow(unsafe_code)]
+
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -110,7 +112,7 @@ pub(crate) fn work(
     shared: &Shared,
     at: usize,
     number: usize,
-    info: DeviceInfo,
+    info: &DeviceInfo,
     commands: &Receiver<Command>,
     replies: &Sender<(usize, Reply)>,
 ) {
@@ -149,7 +151,7 @@ fn open(
     shared: &Shared,
     driver: &'static Driver,
     number: usize,
-    info: DeviceInfo,
+    info: &DeviceInfo,
 ) -> Result<Device, CudaError> {
     let plan = &shared.plan;
     let device = Device::open(driver, info, plan, number)?;
@@ -385,7 +387,8 @@ impl Worker<'_> {
                 code => {
                     let mut message = self.device.driver.describe(code);
                     if !self.shared.options.check_each {
-                        message += "; noticed at the end of the step: --check-launches finds the launch";
+                        message +=
+                            "; noticed at the end of the step: --check-launches finds the launch";
                     }
                     return Err(Failure::at(self.waiting_in(), message));
                 }
@@ -412,8 +415,8 @@ impl Worker<'_> {
 
     /// Notes which operations that communicate have completed.
     fn look_at_meetings(&self) {
-        let (Some(issue), status) = (&self.issue, self.status());
-        let Some(issue) = issue else { return };
+        let Some(issue) = &self.issue else { return };
+        let status = self.status();
         if status.is_graph.load(Ordering::Relaxed) {
             return;
         }

@@ -80,10 +80,8 @@ pub(crate) fn faults(plan: &Plan) -> Vec<Fault> {
         for stage in &launches.stages {
             let PtxStage { entry, grid, block, .. } = stage;
             if entry.is_empty() || entry.contains(char::is_whitespace) || entry.contains('\0') {
-                found.push(fault(format!(
-                    "kernel {} has an entry without a name",
-                    declared.symbol
-                )));
+                found
+                    .push(fault(format!("kernel {} has an entry without a name", declared.symbol)));
             } else if grid.contains(&0) || *block == 0 || *block > 1024 {
                 let [x, y, z] = grid;
                 found.push(fault(format!(
@@ -134,13 +132,8 @@ mod tests {
             workspace_bytes: 0,
             cost: None,
         };
-        let buffer = Buffer {
-            name: "x".to_owned(),
-            offset,
-            elems: 1,
-            dtype: DType::F32,
-            persistent: true,
-        };
+        let buffer =
+            Buffer { name: "x".to_owned(), offset, elems: 1, dtype: DType::F32, persistent: true };
         let launch = Kind::Launch { kernel: KernelId(0), args: vec![BufferId(0)], scalars: vec![] };
         let program = Program {
             name: "p".to_owned(),

@@ -30,8 +30,8 @@ pub use mesh::{Affine, Axis, AxisId, Comm, CommId, Coords, Mesh, Peer, RowMap};
 pub use partition::{Method, Partition};
 pub use scalar::{Scalar, ScalarId, ScalarSource};
 pub use schema::{
-    Buffer, BufferId, Cost, DType, EventId, Input, InputId, Instr, KernelDecl, KernelId,
-    Kind, Misc, Mode, Output, OutputId, OutputKind, P2p, Param, Plan, Program, ProgramId, Transfer,
+    Buffer, BufferId, Cost, DType, EventId, Input, InputId, Instr, KernelDecl, KernelId, Kind,
+    Misc, Mode, Output, OutputId, OutputKind, P2p, Param, Plan, Program, ProgramId, Transfer,
 };
 pub use source::{Source, SourceId, SourceTable};
 pub use state::{Home, Piece, Shard, State, States};

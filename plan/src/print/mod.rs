@@ -4,8 +4,8 @@ mod sequence;
 
 pub use sequence::{Geometry, launch_sequence};
 
-use crate::mesh::{Affine, Coords};
 use crate::code::{Code, PtxStage};
+use crate::mesh::{Affine, Coords};
 use crate::schema::*;
 use std::fmt::Write;
 
@@ -90,11 +90,7 @@ pub fn plan(plan: &Plan) -> String {
             };
             line(
                 &mut out,
-                format_args!(
-                    "kernel @{}: {}{workspace}",
-                    declared.symbol,
-                    stages.join(", then ")
-                ),
+                format_args!("kernel @{}: {}{workspace}", declared.symbol, stages.join(", then ")),
             );
         }
     }

@@ -86,7 +86,9 @@ impl Emission<'_> {
         let cache = if self.flags.no_cache { Cache::none() } else { Cache::of_user() };
         let compiler = Compiler { isolation: Isolation::Child, cache, threads: 0 };
         let written = match self.flags.emit {
-            Form::Pir | Form::Plan => self.plan(module, &mut plan, &compiler).map(String::into_bytes),
+            Form::Pir | Form::Plan => {
+                self.plan(module, &mut plan, &compiler).map(String::into_bytes)
+            }
             Form::LaunchSequence => self.launch_sequence(module, &plan).map(String::into_bytes),
             Form::Ptx => self.ptx(module, &plan, &compiler),
             Form::Llvm | Form::Asm | Form::Object => self.code(module, &plan, &compiler),
