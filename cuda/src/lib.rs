@@ -11,17 +11,20 @@
 //!                  device.rs           context, streams, arena, kernels of one GPU     ┐
 //!                  resolve.rs          its instructions with every address filled in    │ one thread a device
 //!                  worker.rs graph.rs  issues them, once a step; or replays a graph     ┘
-//!                  session.rs          steps, state, outputs, what went wrong and where
+//!                  session.rs          steps, outputs, what went wrong and where
+//!                  state.rs            parameters and optimizer state between steps
 //! ```
 //!
 //! This crate knows [`piper_plan`] and [`piper_runtime`]'s data types, and nothing of what a plan was made from.
 #![deny(unsafe_op_in_unsafe_fn)]
 
+mod contributions;
 mod device;
 mod driver;
 mod error;
 mod graph;
 mod groups;
+mod inputs;
 mod library;
 mod memory;
 mod nccl;
@@ -29,6 +32,7 @@ mod partition;
 mod rendezvous;
 mod resolve;
 mod session;
+mod state;
 mod target;
 mod worker;
 

@@ -85,6 +85,7 @@ mod tests {
     functions! {
         /// One that lacks something.
         #[derive(Debug)]
+        #[allow(dead_code)]
         Lacking;
         fn piper_has_no_such_function(number: i32) -> i32;
         optional;

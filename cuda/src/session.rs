@@ -1,26 +1,21 @@
 //! A plan loaded onto GPUs: steps it, watches over it, and reads its state.
 
-#![allow(unsafe_code)]
-
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use piper_plan::{BufferId, Code, DType, Input, Method, OutputId, Plan};
+use piper_plan::{Code, Method, Plan};
 use piper_runtime::manifest::{self, Stored};
-use piper_runtime::{
-    DataSource, DeviceStats, LoadError, MemoryUse, ReadBackError, SliceMut, StepError, StepReport,
-    StopFlag, TensorValue, report,
-};
+use piper_runtime::{DataSource, DeviceStats, LoadError, StepError, StepReport, StopFlag, report};
 
-use crate::device::workspace_bytes;
+use crate::contributions::{pack, unpack};
 use crate::driver::Driver;
 use crate::error::CudaError;
 use crate::groups::Groups;
+use crate::inputs::HostInput;
 use crate::nccl::Nccl;
 use crate::rendezvous::{Link, World};
 use crate::target::{DeviceInfo, check_ptx};
@@ -64,53 +59,11 @@ impl Default for Options {
     }
 }
 
-/// An input of the whole batch, on the host.
-pub(crate) enum HostInput {
-    F32(Vec<f32>),
-    F64(Vec<f64>),
-    I32(Vec<i32>),
-    Bf16(Vec<u16>),
-}
-
-impl HostInput {
-    fn of(input: &Input) -> Self {
-        let elems = input.shape.iter().product::<u64>() as usize;
-        match input.dtype {
-            DType::F32 => Self::F32(vec![0.0; elems]),
-            DType::F64 => Self::F64(vec![0.0; elems]),
-            DType::I32 => Self::I32(vec![0; elems]),
-            DType::Bf16 => Self::Bf16(vec![0; elems]),
-        }
-    }
-
-    fn slice(&mut self) -> SliceMut<'_> {
-        match self {
-            Self::F32(v) => SliceMut::F32(v),
-            Self::F64(v) => SliceMut::F64(v),
-            Self::I32(v) => SliceMut::I32(v),
-            Self::Bf16(v) => SliceMut::Bf16(v),
-        }
-    }
-
-    pub(crate) fn bytes(&self) -> &[u8] {
-        fn of<T>(values: &[T]) -> &[u8] {
-            // SAFETY: numbers without padding, as many bytes as they have.
-            unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
-        }
-        match self {
-            Self::F32(v) => of(v),
-            Self::F64(v) => of(v),
-            Self::I32(v) => of(v),
-            Self::Bf16(v) => of(v),
-        }
-    }
-}
-
 /// A device of this process, as the session sees it.
-struct Local {
+pub(crate) struct Local {
     /// Its number in the mesh.
-    number: usize,
-    commands: Sender<Command>,
+    pub(crate) number: usize,
+    pub(crate) commands: Sender<Command>,
     thread: Option<JoinHandle<()>>,
     joined: Joined,
     times: Times,
@@ -118,8 +71,8 @@ struct Local {
 
 /// A loaded plan.
 pub struct Session {
-    shared: Arc<Shared>,
-    locals: Vec<Local>,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) locals: Vec<Local>,
     replies: Receiver<(usize, Reply)>,
     link: Mutex<Link>,
     steps: u64,
@@ -311,7 +264,7 @@ impl Session {
         outcome
     }
 
-    fn link(&self) -> std::sync::MutexGuard<'_, Link> {
+    pub(crate) fn link(&self) -> std::sync::MutexGuard<'_, Link> {
         self.link.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -534,119 +487,6 @@ impl Session {
         let unpacked = unpacked.ok_or_else(|| failed("a message makes no sense".to_owned()))?;
         Ok(unpacked.into_iter().flatten().collect())
     }
-
-    /// Names of the state tensors.
-    pub fn states(&self) -> impl Iterator<Item = &str> {
-        self.shared.plan.states.tensors.iter().map(|s| s.name.as_str())
-    }
-
-    /// Does something with a local device, on its thread.
-    fn on<T: Send + 'static>(
-        &self,
-        at: usize,
-        call: impl FnOnce(&crate::device::Device) -> T + Send + 'static,
-    ) -> Result<T, ReadBackError> {
-        let (answer, answers) = channel();
-        let call = Box::new(move |device: &crate::device::Device| {
-            // A caller that is gone wants no answer.
-            let _ = answer.send(call(device));
-        });
-        let gone = || ReadBackError::Device("the thread of a device has ended".to_owned());
-        self.locals[at].commands.send(Command::Call(call)).map_err(|_| gone())?;
-        answers.recv().map_err(|_| gone())
-    }
-
-    /// The contents of a buffer of a local device.
-    fn read(&self, at: usize, buffer: BufferId) -> Result<Vec<u8>, ReadBackError> {
-        let plan = &self.shared.plan;
-        let program = &plan.programs[plan.device_program[self.locals[at].number].index()];
-        let (offset, bytes) = (program.buffer(buffer).offset, program.buffer(buffer).bytes());
-        self.on(at, move |device| device.arena.read(offset, bytes as usize))?
-            .map_err(|error| ReadBackError::Device(error.to_string()))
-    }
-
-    /// A state tensor as it is between steps, gathered from its shards; replicas have to agree bitwise. All processes of a run
-    /// call this together.
-    ///
-    /// # Errors
-    /// Any of [`ReadBackError`].
-    pub fn state(&self, name: &str) -> Result<TensorValue, ReadBackError> {
-        let plan = &self.shared.plan;
-        let state = manifest::find(plan, name)?;
-        let mut mine = Vec::new();
-        for (at, local) in self.locals.iter().enumerate() {
-            let program = plan.device_program[local.number];
-            let homes = state.homes.iter().filter(|h| h.program == program);
-            let mut buffers: Vec<BufferId> = homes.map(|h| h.buffer).collect();
-            buffers.sort_unstable();
-            buffers.dedup();
-            for buffer in buffers {
-                let bytes = Cow::Owned(self.read(at, buffer)?);
-                let (output, device) = (OutputId(0), local.number);
-                mine.push(Stored { output, device, buffer, part: 0, bytes });
-            }
-        }
-        if self.shared.options.world.size > 1 {
-            let failed = |message: String| ReadBackError::Device(message);
-            let all = self.link().all_gather(pack(&mine)).map_err(|e| failed(e.to_string()))?;
-            let unpacked: Option<Vec<_>> = all.iter().map(|bytes| unpack(bytes)).collect();
-            let unpacked = unpacked.ok_or_else(|| failed("a message makes no sense".to_owned()))?;
-            mine = unpacked.into_iter().flatten().collect();
-        }
-        let mut all: HashMap<(usize, BufferId), Cow<'_, [u8]>> =
-            mine.into_iter().map(|s| ((s.device, s.buffer), s.bytes)).collect();
-        manifest::gather(plan, name, &mut |device, buffer| {
-            let missing = || ReadBackError::Device("a process did not say all".to_owned());
-            all.remove(&(device, buffer)).ok_or_else(missing)
-        })
-    }
-
-    /// Replaces a state tensor on all devices of this process that hold any of it.
-    ///
-    /// # Errors
-    /// A value that does not fit; memory that cannot be written.
-    pub fn set_state(&mut self, name: &str, value: &TensorValue) -> Result<(), ReadBackError> {
-        let plan = &self.shared.plan;
-        let state = manifest::find(plan, name)?;
-        manifest::check_value(state, value)?;
-        let size = state.dtype.size() as usize;
-        for (at, local) in self.locals.iter().enumerate() {
-            let program = plan.device_program[local.number];
-            let homes = state.homes.iter().filter(|h| h.program == program);
-            let mut buffers: Vec<BufferId> = homes.map(|h| h.buffer).collect();
-            buffers.sort_unstable();
-            buffers.dedup();
-            for buffer in buffers {
-                let mut contents = self.read(at, buffer)?;
-                manifest::spread(plan, state, local.number, buffer, &mut contents, |index, to| {
-                    to.copy_from_slice(&value.bytes[index as usize * size..][..size]);
-                });
-                let offset = plan.programs[program.index()].buffer(buffer).offset;
-                self.on(at, move |device| device.arena.write(offset, &contents))?
-                    .map_err(|error| ReadBackError::Device(error.to_string()))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Memory of each device of this process, with its number in the mesh: what was planned, and how far up anything was
-    /// really written (arenas begin poisoned).
-    ///
-    /// # Errors
-    /// Memory that cannot be read.
-    pub fn memory(&self) -> Result<Vec<(usize, MemoryUse)>, ReadBackError> {
-        let plan = &self.shared.plan;
-        let of = |(at, local): (usize, &Local)| {
-            let program = &plan.programs[plan.device_program[local.number].index()];
-            let used = self
-                .on(at, |device| device.arena.used())?
-                .map_err(|error| ReadBackError::Device(error.to_string()))?;
-            let workspace = workspace_bytes(plan, program).iter().sum();
-            let planned = program.arena_bytes;
-            Ok((local.number, MemoryUse { planned, used: used.min(planned), workspace }))
-        };
-        self.locals.iter().enumerate().map(of).collect()
-    }
 }
 
 /// Bytes of a communicator's name.
@@ -669,41 +509,6 @@ impl Drop for Session {
             }
         }
     }
-}
-
-/// Contributions as bytes.
-fn pack(stored: &[Stored<'_>]) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    for s in stored {
-        let numbers = [u64::from(s.output.0), s.device as u64, u64::from(s.buffer.0), s.part];
-        for number in numbers.into_iter().chain([s.bytes.len() as u64]) {
-            bytes.extend(number.to_le_bytes());
-        }
-        bytes.extend(&*s.bytes);
-    }
-    bytes
-}
-
-/// What [`pack`] made; `None` for anything else.
-fn unpack(mut bytes: &[u8]) -> Option<Vec<Stored<'static>>> {
-    let mut all = Vec::new();
-    while !bytes.is_empty() {
-        let (head, rest) = bytes.split_at_checked(40)?;
-        let mut numbers =
-            head.chunks_exact(8).map(|n| u64::from_le_bytes(n.try_into().unwrap_or([0; 8])));
-        let mut next = || numbers.next().unwrap_or(0);
-        let (output, device, buffer, part, length) = (next(), next(), next(), next(), next());
-        let (contents, rest) = rest.split_at_checked(usize::try_from(length).ok()?)?;
-        all.push(Stored {
-            output: OutputId(u32::try_from(output).ok()?),
-            device: usize::try_from(device).ok()?,
-            buffer: BufferId(u32::try_from(buffer).ok()?),
-            part,
-            bytes: Cow::Owned(contents.to_vec()),
-        });
-        bytes = rest;
-    }
-    Some(all)
 }
 
 #[cfg(test)]
@@ -743,21 +548,5 @@ mod tests {
         );
         let said = choose(all(), &world(4, 8), 1).unwrap_err().to_string();
         assert!(said.contains("rank 4 needs 1 from number 4 on"), "{said}");
-    }
-
-    #[test]
-    fn contributions_survive_the_way() {
-        let stored = |part, bytes: &[u8]| Stored {
-            output: OutputId(1),
-            device: 2,
-            buffer: BufferId(3),
-            part,
-            bytes: Cow::Owned(bytes.to_vec()),
-        };
-        let packed = pack(&[stored(7, b"abc"), stored(8, b"")]);
-        let found = unpack(&packed).unwrap();
-        assert_eq!(found.len(), 2);
-        assert_eq!((found[0].part, &*found[0].bytes, found[1].part), (7, &b"abc"[..], 8));
-        assert!((1..packed.len()).any(|cut| unpack(&packed[..cut]).is_none()));
     }
 }

@@ -16,9 +16,10 @@ use crate::driver::{Driver, NOT_READY};
 use crate::error::CudaError;
 use crate::graph::Replay;
 use crate::groups::Groups;
+use crate::inputs::HostInput;
 use crate::nccl::{Communicator, Nccl};
 use crate::resolve::{Issue, Launch, Op, Pattern, Slot, resolve};
-use crate::session::{HostInput, Options};
+use crate::session::Options;
 use crate::target::DeviceInfo;
 
 /// Polls of a stream before the thread sleeps between them.
