@@ -268,12 +268,12 @@ pub(crate) fn on_one_thread(count: usize) {
     // A communicator of the same devices, made in a group by the same thread.
     let id = unique_id();
     ok!(nccl, ncclGroupStart());
-    for rank in 0..count {
+    for (rank, handle) in handles.iter_mut().enumerate() {
         let mut context = 0_usize;
         ok!(cuda, cuDevicePrimaryCtxRetain(&mut context => *mut usize, rank as i32 => i32));
         ok!(cuda, cuCtxSetCurrent(context => usize));
         ok!(nccl, ncclCommInitRank(
-            &mut handles[rank] => *mut usize, count as i32 => i32, id => UniqueId, rank as i32 => i32
+            handle => *mut usize, count as i32 => i32, id => UniqueId, rank as i32 => i32
         ));
     }
     ok!(nccl, ncclGroupEnd());
