@@ -1,6 +1,7 @@
 //! Stream capture: work goes into a graph instead of a queue. Other streams join by waiting for an event of a captured
 //! stream, and have to be waited for in turn before the capture ends.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -33,6 +34,11 @@ struct Inner {
 
 /// `CU_STREAM_CAPTURE_MODE_RELAXED`.
 const RELAXED: u32 = 2;
+
+thread_local! {
+    /// What the last question showed.
+    static FRONT: RefCell<Vec<Handle>> = const { RefCell::new(Vec::new()) };
+}
 
 static IDS: AtomicU64 = AtomicU64::new(1);
 
@@ -122,7 +128,7 @@ impl Capture {
             }
         }
         match is_waited_for.iter().all(|waited| *waited) {
-            true => Ok(Graph { nodes: inner.nodes }),
+            true => Ok(Graph { id: self.id, nodes: inner.nodes }),
             false => Err(Code::STREAM_CAPTURE_UNJOINED),
         }
     }
@@ -185,26 +191,40 @@ calls! {
         unsafe { put(to, status(capture.as_ref())) }
     }
 
-    /// The same, and the number of the capture; of the graph that is being made nothing is shown.
+    /// The same, the number of the capture, and the nodes that what comes next has to follow; the array is valid until
+    /// this thread asks again. The graph has no handle before the capture ends.
     fn cuStreamGetCaptureInfo_v2(
         handle: Handle,
         to: *mut u32,
         id: *mut u64,
         graph: *mut Handle,
-        nodes: *mut Handle,
+        nodes: *mut *const Handle,
         count: *mut usize,
     ) {
-        let capture = stream(handle)?.capture();
+        let stream = stream(handle)?;
+        let capture = stream.capture();
+        let front = capture.as_ref().map_or(Vec::new(), |capture| {
+            let front = capture.front(&stream).into_iter();
+            front.map(|number| graph::node_handle(capture.id, number)).collect()
+        });
+        let shown = FRONT.with_borrow_mut(|shown| {
+            *shown = front;
+            (shown.as_ptr(), shown.len())
+        });
         // SAFETY: the caller's places for the results, of which all but the first may be null.
         unsafe {
             put(to, status(capture.as_ref()))?;
             if !id.is_null() {
                 put(id, capture.map_or(0, |capture| capture.id))?;
             }
-            for place in [graph, nodes, count] {
-                if !place.is_null() {
-                    put(place, 0)?;
-                }
+            if !graph.is_null() {
+                put(graph, 0)?;
+            }
+            if !nodes.is_null() {
+                put(nodes, shown.0)?;
+            }
+            if !count.is_null() {
+                put(count, shown.1)?;
             }
         }
         Ok(())
@@ -216,7 +236,7 @@ calls! {
         to: *mut u32,
         id: *mut u64,
         graph: *mut Handle,
-        nodes: *mut Handle,
+        nodes: *mut *const Handle,
         edges: *mut Handle,
         count: *mut usize,
     ) {

@@ -87,64 +87,76 @@ unsafe fn arguments(
     sizes.map(take).collect()
 }
 
-/// Submits a launch.
-fn launch(
-    function: &Function,
-    grid: [u32; 3],
-    block: [u32; 3],
-    shared: u32,
-    handle: Handle,
-    args: Vec<Arg>,
-) -> Result {
-    let stream = stream(handle)?;
+/// What is launched, and how.
+#[derive(Clone, Copy)]
+pub(crate) struct Shape {
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+    pub(crate) shared: u32,
+}
+
+/// A launch as work, once it is known to fit the kernel and the chip.
+fn task(function: &Function, shape: Shape, args: Vec<Arg>) -> Result<Task> {
+    let Shape { grid, block, shared } = shape;
     let kernel = function.kernel.clone();
-    let refuse = |code: Code, what: String| {
+    let refuse = |what: String| {
         if settings().log {
             eprintln!("standin: launch of {}: {what}", kernel.name());
         }
-        Err(code)
+        Err(Code::INVALID_VALUE)
     };
-    if !Arc::ptr_eq(&stream.device, &function.device) {
-        return refuse(Code::INVALID_HANDLE, "stream and kernel are of two devices".to_string());
-    }
     let threads = block.iter().try_fold(1_u32, |n, size| n.checked_mul(*size)).unwrap_or(u32::MAX);
     let is_block = (1..=1024).contains(&threads) && block[2] <= 64;
     let is_grid =
         grid.iter().all(|n| *n > 0) && grid[0] <= 0x7fff_ffff && grid[1].max(grid[2]) <= 65_535;
     if !is_block || !is_grid {
-        return refuse(
-            Code::INVALID_VALUE,
-            format!("a grid of {grid:?} blocks of {block:?} threads"),
-        );
+        return refuse(format!("a grid of {grid:?} blocks of {block:?} threads"));
     }
     if kernel.threads().is_some_and(|(most, is_exact)| {
         let allowed: u32 = most.iter().product();
         if is_exact { most != block } else { threads > allowed }
     }) {
-        return refuse(
-            Code::INVALID_VALUE,
-            format!("{block:?} threads are not what the kernel asks for"),
-        );
+        return refuse(format!("{block:?} threads are not what the kernel asks for"));
     }
-    if shared > function.most_dynamic() {
-        let most = function.most_dynamic();
-        return refuse(
-            Code::INVALID_VALUE,
-            format!(
-                "{shared} bytes of dynamic shared memory; {most} were asked for with cuFuncSetAttribute"
-            ),
-        );
+    let most = function.most_dynamic();
+    if shared > most {
+        return refuse(format!(
+            "{shared} bytes of dynamic shared memory; {most} were asked for with cuFuncSetAttribute"
+        ));
     }
     let name = format!("kernel {}", kernel.name());
-    let task = Task::new(&name, move |device, touched| {
+    Ok(Task::new(&name, move |device, touched| {
         let mut machine = device.machine();
         machine.launch(&kernel, Dim(grid), Dim(block), shared, &args)?;
         if settings().checks.streams {
             machine.touched(&mut touched.read, &mut touched.written);
         }
         Ok(())
-    });
-    submit(&stream, task, &[]).map(|_| ())
+    }))
+}
+
+/// A launch of a graph's node with other arguments.
+///
+/// # Safety
+/// As [`arguments`].
+pub(crate) unsafe fn node(
+    function: &Function,
+    shape: Shape,
+    params: *const *const u8,
+    extra: *const usize,
+) -> Result<Task> {
+    // SAFETY: the caller's promise.
+    task(function, shape, unsafe { arguments(function, params, extra)? })
+}
+
+/// Submits a launch.
+fn launch(function: &Function, shape: Shape, handle: Handle, args: Vec<Arg>) -> Result {
+    let stream = stream(handle)?;
+    if !Arc::ptr_eq(&stream.device, &function.device) {
+        // A kernel of one device, a stream of another.
+        return Err(Code::INVALID_HANDLE);
+    }
+    submit(&stream, task(function, shape, args)?, &[]).map(|_| ())
 }
 
 calls! {
@@ -166,7 +178,7 @@ calls! {
         // SAFETY: the caller gives the arguments in one of the two forms.
         let args = unsafe { arguments(&function, params, extra)? };
         let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
-        launch(&function, grid, block, shared, on, args)
+        launch(&function, Shape { grid, block, shared }, on, args)
     }
 
     /// Launches a kernel; attributes (clusters, priorities, early starts) have no effect.
@@ -186,7 +198,7 @@ calls! {
         if settings().log && count > 0 && !attributes.is_null() {
             eprintln!("standin: launch of {}: attributes are ignored", function.kernel.name());
         }
-        launch(&function, grid, block, shared, stream, args)
+        launch(&function, Shape { grid, block, shared }, stream, args)
     }
 
     /// Runs a function of the program when the stream gets there; it may not call the driver.

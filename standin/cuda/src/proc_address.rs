@@ -40,7 +40,7 @@ exports! {
         cuEventQuery cuEventElapsedTime cuEventElapsedTime_v2;
     capture: cuStreamBeginCapture_v2 cuStreamEndCapture cuStreamIsCapturing cuStreamGetCaptureInfo_v2
         cuStreamGetCaptureInfo_v3 cuThreadExchangeStreamCaptureMode;
-    graph: cuGraphInstantiateWithFlags cuGraphInstantiateWithParams cuGraphUpload cuGraphLaunch cuGraphExecDestroy
+    graph: cuGraphInstantiateWithFlags cuGraphInstantiateWithParams cuGraphExecKernelNodeSetParams_v2 cuGraphUpload cuGraphLaunch cuGraphExecDestroy
         cuGraphDestroy cuGraphGetNodes;
     green: cuDeviceGetDevResource cuDevSmResourceSplitByCount cuDevResourceGenerateDesc cuGreenCtxCreate
         cuGreenCtxDestroy cuCtxFromGreenCtx cuGreenCtxGetDevResource cuCtxGetDevResource cuGreenCtxStreamCreate

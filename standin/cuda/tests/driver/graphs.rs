@@ -68,6 +68,57 @@ fn a_graph_of_two_streams_is_launched_twice() {
     assert_eq!(wait(a, fork), 907);
 }
 
+/// `CUDA_KERNEL_NODE_PARAMS`.
+#[repr(C)]
+struct KernelParams {
+    function: usize,
+    sizes: [u32; 7],
+    params: *const *const u64,
+    rest: [usize; 3],
+}
+
+#[test]
+fn a_launch_gets_other_arguments() {
+    context(0);
+    let saxpy = kernel(SAXPY, "saxpy");
+    let stream = stream();
+    let (x, y) = (upload(&[1.0_f32; 8]), upload(&[0.0_f32; 8]));
+    begin(stream);
+    assert_eq!(launch(saxpy, 1, 32, stream, &[u64::from(1.0_f32.to_bits()), x, y, 8]), 0);
+    let (mut status, mut id, mut graph, mut count) = (0, 0, 0, 0);
+    let mut nodes = std::ptr::null();
+    ok!(cuStreamGetCaptureInfo_v2(
+        stream => usize, &mut status => *mut u32, &mut id => *mut u64, &mut graph => *mut usize,
+        &mut nodes => *mut *const usize, &mut count => *mut usize
+    ));
+    assert_eq!((status, count), (1, 1));
+    // SAFETY: there is one node.
+    let node = unsafe { *nodes };
+    ok!(cuMemsetD32Async(x => u64, 0 => u32, 1 => usize, stream => usize));
+    let (_, graph) = end(stream);
+    let executable = ready(graph);
+    let args = [u64::from(5.0_f32.to_bits()), x, y, 8];
+    let pointers = args.each_ref().map(std::ptr::from_ref);
+    let params = KernelParams {
+        function: saxpy,
+        sizes: [1, 1, 1, 32, 1, 1, 0],
+        params: pointers.as_ptr(),
+        rest: [0; 3],
+    };
+    let set = |node: usize| {
+        cu!(cuGraphExecKernelNodeSetParams_v2(
+            executable => usize, node => usize, &params => *const KernelParams
+        ))
+    };
+    assert_eq!(set(node), 0);
+    // The fill is no launch, and there is no third node.
+    assert_eq!((set(node + 1), set(node + 2), set(7)), (801, 400, 400));
+    ok!(cuGraphLaunch(executable => usize, stream => usize));
+    ok!(cuStreamSynchronize(stream => usize));
+    assert_eq!(download::<f32>(y, 2), [5.0, 5.0]);
+    assert_eq!(download::<f32>(x, 2), [0.0, 1.0]);
+}
+
 #[test]
 fn a_copy_from_the_host_is_read_at_each_launch() {
     context(0);
