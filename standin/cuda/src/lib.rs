@@ -36,3 +36,4 @@ mod proc_address;
 mod queue;
 mod settings;
 mod stream;
+mod unsupported;

@@ -163,10 +163,38 @@ fn functions_are_found_by_name() {
 }
 
 #[test]
+fn what_is_not_supported_says_so() {
+    context(0);
+    let mut address = 0;
+    assert_eq!(cu!(cuMemAllocManaged(&mut address => *mut u64, 4 => usize, 1 => u32)), 801);
+    assert_eq!(cu!(cuTexRefCreate(&mut address => *mut u64)), 801);
+}
+
+#[test]
 fn errors_have_names() {
     let mut text = std::ptr::null();
     ok!(cuGetErrorName(700 => u32, &mut text => *mut *const c_char));
     // SAFETY: the library gives a text that lives for ever.
     assert_eq!(unsafe { CStr::from_ptr(text) }, c"CUDA_ERROR_ILLEGAL_ADDRESS");
     assert_eq!(cu!(cuGetErrorName(12345 => u32, &mut text => *mut *const c_char)), 1);
+}
+
+#[test]
+fn every_call_is_found_by_name() {
+    let sources = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let listed = std::fs::read_to_string(sources.join("proc_address.rs")).expect("the list");
+    let listed: Vec<&str> = listed.split_whitespace().map(|w| w.trim_end_matches(';')).collect();
+    let mut missing = Vec::new();
+    for file in std::fs::read_dir(sources).expect("the sources").flatten() {
+        let text = std::fs::read_to_string(file.path()).expect("a source");
+        let calls = text.split_once("calls! {").map_or("", |(_, calls)| calls);
+        let declared = calls.lines().filter_map(|line| line.strip_prefix("    fn cu"));
+        for line in declared {
+            let name = format!("cu{}", line.split('(').next().unwrap_or_default());
+            if !listed.contains(&name.as_str()) {
+                missing.push(name);
+            }
+        }
+    }
+    assert_eq!(missing, Vec::<String>::new());
 }
