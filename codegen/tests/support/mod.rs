@@ -45,7 +45,7 @@ impl Data {
         }
     }
 
-    fn slice(&mut self) -> Slice<'_> {
+    pub(crate) fn slice(&mut self) -> Slice<'_> {
         match self {
             Self::F32(v) => Slice::F32(v),
             Self::F64(v) => Slice::F64(v),

@@ -57,6 +57,8 @@ pub(crate) enum Form {
     Object,
     /// PTX of all kernels, after a line for each with its grids, blocks and workspace.
     Ptx,
+    /// All kernels in MLIR's own dialects: linalg, arith, math, memref, func.
+    Mlir,
 }
 
 /// What the road needs to know.
@@ -91,6 +93,7 @@ impl Emission<'_> {
             }
             Form::LaunchSequence => self.launch_sequence(module, &plan).map(String::into_bytes),
             Form::Ptx => self.ptx(module, &plan, &compiler),
+            Form::Mlir => mlir(module, &plan),
             Form::Llvm | Form::Asm | Form::Object => self.code(module, &plan, &compiler),
         };
         if let Some(remark) = compiler.cache.remark() {
@@ -211,6 +214,13 @@ impl Emission<'_> {
         let head = launched.iter().map(|k| format!("// {}: {}\n", k.symbol, geometry(k)));
         Ok((head.collect::<String>() + &text).into_bytes())
     }
+}
+
+fn mlir(module: &Module, plan: &Plan) -> Result<Vec<u8>, String> {
+    let text = piper_mlir::text(&kernels(module, plan)?);
+    #[cfg(feature = "mlir")]
+    piper_mlir::verify(&text).map_err(|error| error.to_string())?;
+    Ok(text.into_bytes())
 }
 
 /// The kernels of a plan, by the symbols it launches them by.

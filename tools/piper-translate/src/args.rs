@@ -18,16 +18,25 @@ use piper_schedule::generate::{SCHEDULES, aliases};
         piper-translate --emit-schedule=interleaved1f1b --pp=2 --v=2 --microbatches=4 --lowered\n  \
         piper-translate --import-schedule=order.csv --to=pir\n  \
         piper-translate --import-schedule=order.csv --metrics --costs=2,3,2\n  \
+        piper-translate --to-mlir examples/gpt.pir\n  \
         piper-translate --list-schedules"
 )]
 pub(crate) struct Args {
     /// Write the schedule of this name (--list-schedules prints all).
-    #[arg(long, value_name = "NAME", required_unless_present_any = ["import_schedule", "list_schedules"], conflicts_with = "import_schedule", requires_all = ["pp", "microbatches"])]
+    #[arg(long, value_name = "NAME", required_unless_present_any = ["import_schedule", "list_schedules", "to_mlir"], conflicts_with = "import_schedule", requires_all = ["pp", "microbatches"])]
     pub(crate) emit_schedule: Option<String>,
 
     /// Read torch's pipeline-schedule CSV, with communication or without; `-` is standard input.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["pp", "v", "microbatches", "group", "overlap"])]
     pub(crate) import_schedule: Option<PathBuf>,
+
+    /// Write the kernels of a plan in MLIR's own dialects, from a module at any level; `-` is standard input.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["emit_schedule", "import_schedule", "list_schedules"])]
+    pub(crate) to_mlir: Option<String>,
+
+    /// --to-mlir: which plan to take, where a file has several.
+    #[arg(long, value_name = "NAME", requires = "to_mlir")]
+    pub(crate) plan: Option<String>,
 
     /// List the schedules and what each is.
     #[arg(long)]

@@ -1,8 +1,8 @@
-//! `piper-translate`: pipeline schedules without a model.
+//! `piper-translate`: pipeline schedules without a model, and kernels for other compilers.
 //!
 //! A schedule comes from the catalogue (`--emit-schedule`) or from torch's CSV (`--import-schedule`), is proved complete and
 //! free of deadlock, is lowered if asked, and goes out as CSV, as a table, as the directives of a plan, or as
-//! figures. Exit status: 0; 1 for anything wrong with the schedule; 2 for a command line that is none.
+//! figures. `--to-mlir` writes the kernels of a plan in MLIR's own dialects. Exit status: 0; 1 for anything wrong with the schedule; 2 for a command line that is none.
 #![forbid(unsafe_code)]
 
 mod args;
@@ -42,10 +42,22 @@ pub fn main_with(args: &[String], stdin: &mut dyn Read, cwd: &Path) -> Done {
             };
         }
     };
+    if let Some(file) = &args.to_mlir {
+        return to_mlir(file, args.plan.as_deref(), stdin, cwd);
+    }
     match run(&args, stdin, cwd) {
         Ok(text) => Done { stdout: text.into_bytes(), ..Done::default() },
         Err(message) => Done { stderr: message.into_bytes(), code: 1, ..Done::default() },
     }
+}
+
+/// The road from a strategy to kernels is the compiler driver's.
+fn to_mlir(file: &str, plan: Option<&str>, stdin: &mut dyn Read, cwd: &Path) -> Done {
+    let mut args = vec!["--emit=mlir".to_owned(), file.to_owned()];
+    args.extend(plan.map(|plan| format!("--plan={plan}")));
+    let (registry, dialects) = (piper_passes::registry::all(), piper_dialects::all());
+    let done = piper_opt::main_with(registry, dialects, &args, stdin, cwd);
+    Done { stdout: done.stdout, stderr: done.stderr, code: u8::from(done.code != 0) }
 }
 
 fn run(args: &Args, stdin: &mut dyn Read, cwd: &Path) -> Result<String, String> {
