@@ -55,8 +55,7 @@ fn scale(s: &Attention) -> f64 {
 
 pub(crate) fn forward(f: &mut Function, attention: &Attention, has_lse: bool, dtype: Dtype) {
     let (s, real) = (Shapes::of(attention), element(dtype));
-    let (q, k, v) =
-        (f.buffer(&s.query, real), f.buffer(&s.key, real), f.buffer(&s.key, real));
+    let (q, k, v) = (f.buffer(&s.query, real), f.buffer(&s.key, real), f.buffer(&s.key, real));
     let o = f.buffer(&s.query, real);
     let lse = has_lse.then(|| f.buffer(&s.row, real));
     let scores = products(f, &s, &q, &k);
@@ -92,12 +91,10 @@ pub(crate) fn forward(f: &mut Function, attention: &Attention, has_lse: bool, dt
 
 pub(crate) fn gradient(f: &mut Function, attention: &Attention, dtype: Dtype) {
     let (s, real) = (Shapes::of(attention), element(dtype));
-    let (q, k, v) =
-        (f.buffer(&s.query, real), f.buffer(&s.key, real), f.buffer(&s.key, real));
+    let (q, k, v) = (f.buffer(&s.query, real), f.buffer(&s.key, real), f.buffer(&s.key, real));
     let (o, lse, d_o) =
         (f.buffer(&s.query, real), f.buffer(&s.row, real), f.buffer(&s.query, real));
-    let (dq, dk, dv) =
-        (f.buffer(&s.query, real), f.buffer(&s.key, real), f.buffer(&s.key, real));
+    let (dq, dk, dv) = (f.buffer(&s.query, real), f.buffer(&s.key, real), f.buffer(&s.key, real));
     let offset = f.sums(&s.row);
     f.sum("b h g i d", &[(&o, QUERY), (&d_o, QUERY)], (&offset, ROW), |f, ins| {
         f.binary("arith.mulf", &ins[0], &ins[1])
@@ -167,8 +164,8 @@ pub(crate) fn rotary(f: &mut Function, r: &Rotary, dtype: Dtype) {
     let ins = [(&x, first), (&x, second), (&cos, "s i"), (&sin, "s i")];
     f.generic("b s h i", "", &ins, &[(&y, first), (&y, second)], |f, ins, _| {
         let [a, b, cos, sin] = ins else { unreachable!("four operands") };
-        let [ac, bs, as_, bc] = [(a, cos), (b, sin), (a, sin), (b, cos)]
-            .map(|(x, y)| f.binary("arith.mulf", x, y));
+        let [ac, bs, as_, bc] =
+            [(a, cos), (b, sin), (a, sin), (b, cos)].map(|(x, y)| f.binary("arith.mulf", x, y));
         vec![f.binary("arith.subf", &ac, &bs), f.binary("arith.addf", &as_, &bc)]
     });
 }

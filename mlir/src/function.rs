@@ -136,10 +136,8 @@ impl Function {
             clause("outs", outs)
         );
         self.line(&head);
-        let mut argument = |(buffer, _): &(&Buffer, &str)| Value {
-            name: self.name(),
-            ty: buffer.element,
-        };
+        let mut argument =
+            |(buffer, _): &(&Buffer, &str)| Value { name: self.name(), ty: buffer.element };
         let (ins, out_values): (Vec<Value>, Vec<Value>) =
             (ins.iter().map(&mut argument).collect(), outs.iter().map(&mut argument).collect());
         let arguments: Vec<String> =
@@ -344,17 +342,39 @@ impl Function {
     }
 }
 
-/// A float as MLIR reads it: shortest digits that give it back, bits where there are none.
+/// A float as MLIR reads it: the shortest digits that give it back, bits where there are none.
 fn literal(number: f64, ty: &str) -> String {
     let single = number as f32;
-    let (digits, bits) = match ty {
-        "f64" => (format!("{number:e}"), format!("0x{:016X}", number.to_bits())),
-        _ => (format!("{single:e}"), format!("0x{:08X}", single.to_bits())),
+    let (digits, bits, is_finite) = match ty {
+        "f64" => {
+            (format!("{number:?}"), format!("0x{:016X}", number.to_bits()), number.is_finite())
+        }
+        _ => (format!("{single:?}"), format!("0x{:08X}", single.to_bits()), single.is_finite()),
     };
-    let is_finite = if ty == "f64" { number.is_finite() } else { single.is_finite() };
     match digits.split_once('e') {
-        Some((whole, power)) if is_finite && whole.contains('.') => format!("{whole}e{power}"),
-        Some((whole, power)) if is_finite => format!("{whole}.0e{power}"),
-        _ => bits,
+        _ if !is_finite => bits,
+        Some((whole, power)) if !whole.contains('.') => format!("{whole}.0e{power}"),
+        _ => digits,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::literal;
+
+    #[test]
+    fn literals_are_what_mlir_reads() {
+        for (number, ty, text) in [
+            (0.0, "f32", "0.0"),
+            (-1.0, "f64", "-1.0"),
+            (0.1, "f32", "0.1"),
+            (1e-30, "f64", "1.0e-30"),
+            (1.5e-30, "f32", "1.5e-30"),
+            (f64::NEG_INFINITY, "f32", "0xFF800000"),
+            (f64::INFINITY, "f64", "0x7FF0000000000000"),
+            (f64::NAN, "f32", "0x7FC00000"),
+        ] {
+            assert_eq!(literal(number, ty), text);
+        }
     }
 }

@@ -31,8 +31,7 @@ pub(crate) fn gemm(f: &mut Function, g: &Gemm, dtype: Dtype) {
         .map(|(shape, at)| (f.buffer(&shape, real), at))
         .collect();
     let outputs = epilogue.body.results.len().max(1);
-    let outputs: Vec<Buffer> =
-        (0..outputs).map(|_| f.buffer(&[g.batch, g.m, g.n], real)).collect();
+    let outputs: Vec<Buffer> = (0..outputs).map(|_| f.buffer(&[g.batch, g.m, g.n], real)).collect();
     let scalars: Vec<_> = (0..epilogue.scalars).map(|_| f.scalar()).collect();
 
     let product = f.sums(&[g.batch, g.m, g.n]);

@@ -146,8 +146,7 @@ impl Jit {
             .collect();
         // SAFETY: the function takes a pointer for each buffer, of the element type and extent checked above, then an f64 for each
         // scalar; each argument points to its value, and all outlive the call.
-        let done =
-            unsafe { self.engine.invoke_packed(symbol, &mut arguments) };
+        let done = unsafe { self.engine.invoke_packed(symbol, &mut arguments) };
         done.map_err(|_| MlirError::Launch(format!("MLIR cannot launch {symbol}")))
     }
 }

@@ -38,7 +38,8 @@ use function::Function;
 
 /// A module with a function for each kernel, named as given, in that order.
 pub fn text(kernels: &[(String, Kernel)]) -> String {
-    let functions: String = kernels.iter().map(|(symbol, kernel)| function(symbol, kernel)).collect();
+    let functions: String =
+        kernels.iter().map(|(symbol, kernel)| function(symbol, kernel)).collect();
     format!("module {{\n{functions}}}\n")
 }
 

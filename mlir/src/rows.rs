@@ -79,8 +79,7 @@ pub(crate) fn cross_entropy_gradient(f: &mut Function, c: &CrossEntropy, dtype: 
     let (logits, targets) = (f.buffer(&[c.rows, c.vocab], real), f.buffer(&[c.rows], "i32"));
     let (d_loss, d_logits) = (f.buffer(&[1], real), f.buffer(&[c.rows, c.vocab], real));
     let (largest, sums) = softmax_parts(f, c, &logits);
-    let ins =
-        [(&logits, "r t"), (&largest, "r"), (&sums, "r"), (&targets, "r"), (&d_loss, "0")];
+    let ins = [(&logits, "r t"), (&largest, "r"), (&sums, "r"), (&targets, "r"), (&d_loss, "0")];
     f.each("r t", &ins, (&d_logits, "r t"), |f, ins| {
         let denominator = f.number(c.denominator as f64);
         let factor = f.binary("arith.divf", &ins[4], &denominator);

@@ -70,7 +70,9 @@ fn kernels_of_a_training_step_verify() {
 
 #[test]
 fn what_mlir_rejects_is_said_in_its_words() {
-    let error = verify("module {\n  func.func @f() {\n    %0 = arith.constant 1 : f32\n    func.return\n  }\n}");
+    let error = verify(
+        "module {\n  func.func @f() {\n    %0 = arith.constant 1 : f32\n    func.return\n  }\n}",
+    );
     let said = error.expect_err("an integer is no f32").to_string();
     assert!(said.contains("2:") || said.contains("3:"), "{said}");
     let jit = Jit::new(&[]).expect("nothing compiles");

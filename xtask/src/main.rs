@@ -156,7 +156,7 @@ fn demo(args: &[String]) -> Result<bool> {
 
 fn test() -> Result<bool> {
     let project = Project::load()?;
-    let mut steps = Steps::new(6);
+    let mut steps = Steps::new(7);
     let mut has_llvm = false;
     steps.check("setup", "what this machine needs", || {
         let machine = setup::prepare(Purpose::Test);
@@ -168,6 +168,18 @@ fn test() -> Result<bool> {
     let mut tests = project.cargo(&["test", "--workspace", "--no-fail-fast"]);
     tests.args(&features);
     steps.tests("tests", &mut tests)?;
+    steps.check("mlir", "kernels by MLIR's own passes", || {
+        if !setup::has_mlir() {
+            println!("      skipped: MLIR 22 with its headers is not installed");
+            return Ok(true);
+        }
+        let with_mlir = ["-p", "piper-mlir", "--features", "piper-mlir/mlir"];
+        let mut clippy = project.cargo(&["clippy", "--all-targets"]);
+        clippy.args(with_mlir).args(["--", "-D", "warnings"]);
+        let mut tests = project.cargo(&["test"]);
+        tests.args(with_mlir);
+        Ok(clippy.status()?.success() && tests.status()?.success())
+    })?;
     let mut lean = project.cargo(&["build", "-p", "piper-opt", "--no-default-features"]);
     steps.run("lean", "piper-opt without LLVM", &mut lean)?;
     Ok(steps.verdict())

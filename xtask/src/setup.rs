@@ -42,6 +42,25 @@ pub(crate) fn llvm() -> Option<(PathBuf, String)> {
     })
 }
 
+/// What only tests need: MLIR as a program and as a library.
+const ORACLES: &[(&str, &str)] = &[
+    ("mlir-22-tools", "mlir-opt, which must accept what Piper prints"),
+    ("libmlir-22-dev", "MLIR, for the feature 'mlir': a second road from kernels to machine code"),
+    ("libpolly-22-dev", "which MLIR's libraries are linked with"),
+    ("libzstd-dev", "the same"),
+    ("zlib1g-dev", "the same"),
+    ("libclang1-22", "with which MLIR's headers are read"),
+    ("libclang-common-22-dev", "the same"),
+];
+
+/// Whether MLIR 22 can be linked: what the feature `mlir` needs.
+pub(crate) fn has_mlir() -> bool {
+    let prefix = std::env::var_os("MLIR_SYS_220_PREFIX")
+        .map_or_else(|| PathBuf::from("/usr/lib/llvm-22"), PathBuf::from);
+    let holds = |name: &str| prefix.join("lib").join(name).exists();
+    holds("libMLIRCAPIIR.a") && holds("libPolly.a") && holds("libclang-22.so.1")
+}
+
 pub(crate) fn prepare(purpose: Purpose) -> Machine {
     let os = System::detect();
     let mut is_complete = true;
@@ -66,14 +85,13 @@ pub(crate) fn prepare(purpose: Purpose) -> Machine {
         }
         println!("      to install it: {}", os.advice());
     }
-    if purpose == Purpose::Test && os == System::Debian12 && !is_program("mlir-opt-22") {
+    let lacks_oracles = !is_program("mlir-opt-22") || !has_mlir();
+    if purpose == Purpose::Test && os == System::Debian12 && lacks_oracles {
         println!(
-            "      optional: tools that tests compare with; those tests are skipped without them"
+            "      optional: what tests compare with; those tests are skipped without it, and say so"
         );
-        if !install(&[("mlir-22-tools", "mlir-opt, which must accept what Piper prints")]) {
-            println!(
-                "      not installed; the comparisons with mlir-opt will say that they are skipped"
-            );
+        if !install(ORACLES) {
+            println!("      not installed");
         }
     }
     let found = llvm();

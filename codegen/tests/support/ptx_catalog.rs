@@ -149,6 +149,7 @@ pub(crate) fn training(dtype: Dtype) -> Vec<Kernel> {
 }
 
 /// The catalogue: every kind of kernel, at edge sizes and at sizes people train with, over all element types.
+#[allow(dead_code)] // not by every test
 pub(crate) fn all() -> Vec<Kernel> {
     let edges = DTYPES
         .into_iter()
