@@ -23,6 +23,7 @@
 //! default, see [`child_main`], on all cores. A [`Compiler`] may keep what it made in a [`Cache`].
 
 pub mod adapter;
+#[cfg_attr(not(feature = "llvm"), allow(dead_code))]
 mod attention_blocks;
 mod blocking;
 mod cache;

@@ -6,8 +6,12 @@ use piper_dialects::{device, kernel};
 use piper_ir::{Module, Op};
 use rustc_hash::FxHashMap;
 
+/// Kinds of kernels that pass over memory and compute little: what more fusion could save.
+const ELEMENTWISE: [&str; 4] = ["map", "rotary", "cast", "swap_blocks"];
+
 /// A table of the kernels of a module: how often each is launched (in device programs if there are any, else in functions),
-/// operations and bytes of one launch, and operations a byte (the arithmetic intensity); what is fused in the last column.
+/// operations and bytes of one launch, and operations a byte (the arithmetic intensity); what is fused in the last column. Two
+/// rows of sums follow: of all launches, and of those that are elementwise.
 pub fn of(module: &Module) -> String {
     let ctx = module.ctx();
     let mut in_programs: FxHashMap<&str, usize> = FxHashMap::default();
@@ -25,7 +29,7 @@ pub fn of(module: &Module) -> String {
     let counts = if in_programs.is_empty() { in_functions } else { in_programs };
     let header = ["kernel", "launches", "flops", "bytes", "flops/byte", "fused"].map(str::to_owned);
     let mut rows = vec![header];
-    let mut totals = [0u64; 3];
+    let mut totals = [[0u64; 3]; 2];
     for op in module.walk(module.root()) {
         let Some(name) = module.symbol_name(op) else { continue };
         let launches = counts.get(name).copied().unwrap_or(0) as u64;
@@ -35,18 +39,22 @@ pub fn of(module: &Module) -> String {
                 value.map_or(0, |v| u64::try_from(v).unwrap_or(0))
             };
             let (flops, bytes) = (number("flops"), number("bytes"));
-            totals[0] += launches;
-            totals[1] += launches * flops;
-            totals[2] += launches * bytes;
+            let kind = module.attr_by(op, "kind").and_then(|kind| kind.as_str(ctx));
+            let is_elementwise = kind.is_some_and(|kind| ELEMENTWISE.contains(&kind));
+            for total in &mut totals[..1 + usize::from(is_elementwise)] {
+                let more = [launches, launches * flops, launches * bytes];
+                total.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
+            }
             rows.push(row(name, launches, Some((flops, bytes)), fused(module, op)));
         } else if device::Kernel::cast(module, op).is_some() {
             let kind = device::Kernel(op).kernel(module).as_str(ctx).unwrap_or("").to_owned();
-            totals[0] += launches;
+            totals[0][0] += launches;
             rows.push(row(name, launches, None, format!("built in: {kind}")));
         }
     }
-    let [launches, flops, bytes] = totals;
-    rows.push(row("total", launches, Some((flops, bytes)), String::new()));
+    for (name, [launches, flops, bytes]) in ["total", "elementwise"].into_iter().zip(totals) {
+        rows.push(row(name, launches, Some((flops, bytes)), String::new()));
+    }
     render(&rows)
 }
 

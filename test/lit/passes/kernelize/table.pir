@@ -18,3 +18,4 @@ func.func @twice(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> tensor<4x8xf32> {
 // GPT-DAG: attention0{{ .*}}attention
 // GPT-DAG: gemm{{[0-9]+ .*}}linear gelu
 // GPT: total
+// GPT-NEXT: elementwise{{ +}}19{{ }}
