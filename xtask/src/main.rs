@@ -7,6 +7,8 @@ mod bench;
 mod conformance;
 mod fuzz;
 mod project;
+mod ptxas;
+mod python;
 mod setup;
 mod standin;
 mod steps;
@@ -67,6 +69,12 @@ enum Task {
         #[arg(long)]
         filter: Option<String>,
     },
+    /// Assemble the kernels of all examples and of a catalogue for NVIDIA GPUs; none may spill registers
+    Ptxas {
+        /// The assembler; without this option it is installed from PyPI, below target
+        #[arg(long)]
+        ptxas: Option<std::path::PathBuf>,
+    },
     /// Give arbitrary text to the parser and to the little languages
     Fuzz {
         /// How long each target runs
@@ -120,6 +128,9 @@ fn main() -> ExitCode {
         Task::Standin { program } => {
             Project::load().and_then(|project| standin::run(&project, &program))
         }
+        Task::Ptxas { ptxas } => {
+            Project::load().and_then(|project| ptxas::run(&project, ptxas.as_deref()))
+        }
         Task::Lint => lint(),
     };
     match outcome {
@@ -156,7 +167,7 @@ fn demo(args: &[String]) -> Result<bool> {
 
 fn test() -> Result<bool> {
     let project = Project::load()?;
-    let mut steps = Steps::new(7);
+    let mut steps = Steps::new(8);
     let mut has_llvm = false;
     steps.check("setup", "what this machine needs", || {
         let machine = setup::prepare(Purpose::Test);
@@ -180,6 +191,7 @@ fn test() -> Result<bool> {
         tests.args(with_mlir);
         Ok(clippy.status()?.success() && tests.status()?.success())
     })?;
+    steps.check("ptxas", "kernels assembled for NVIDIA GPUs", || ptxas::step(&project))?;
     let mut lean = project.cargo(&["build", "-p", "piper-opt", "--no-default-features"]);
     steps.run("lean", "piper-opt without LLVM", &mut lean)?;
     Ok(steps.verdict())

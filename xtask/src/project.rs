@@ -37,30 +37,33 @@ impl Project {
         Ok(project)
     }
 
-    /// Builds a program of the workspace and returns where it is.
+    /// Builds a program of the workspace for measuring and returns where it is.
     ///
     /// # Errors
     /// When it does not build, or cargo does not say where it is.
     pub(crate) fn built_program(&self, name: &str) -> Result<PathBuf> {
+        let built = self.built(&["build", "--release", "-p", name])?;
+        let is_it = |path: &PathBuf| path.file_stem().is_some_and(|stem| stem == name);
+        built.into_iter().find(is_it).with_context(|| format!("cargo does not say where {name} is"))
+    }
+
+    /// The programs that a cargo command builds.
+    ///
+    /// # Errors
+    /// When they do not build.
+    pub(crate) fn built(&self, args: &[&str]) -> Result<Vec<PathBuf>> {
         let output = self
-            .cargo(&[
-                "build",
-                "--release",
-                "-p",
-                name,
-                "--message-format",
-                "json-render-diagnostics",
-            ])
+            .cargo(args)
+            .args(["--message-format", "json-render-diagnostics"])
             .stderr(std::process::Stdio::inherit())
             .output()?;
-        ensure!(output.status.success(), "{name} does not build");
+        ensure!(output.status.success(), "cargo {} failed", args.join(" "));
         let messages = String::from_utf8_lossy(&output.stdout);
-        messages
+        let programs = messages
             .lines()
             .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-            .filter(|message| message["target"]["name"] == name)
-            .find_map(|message| message["executable"].as_str().map(PathBuf::from))
-            .with_context(|| format!("cargo does not say where {name} is"))
+            .filter_map(|message| message["executable"].as_str().map(PathBuf::from));
+        Ok(programs.collect())
     }
 
     /// A folder of the workspace, made if it is not there.

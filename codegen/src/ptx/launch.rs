@@ -61,7 +61,9 @@ impl Tile {
         let blocks = g.m.div_ceil(128) * g.n.div_ceil(64) * g.batch;
         let is_large = blocks >= u64::from(chip.limits().multiprocessors);
         match (dtype, is_large) {
-            (Dtype::F64, _) | (_, false) => Self { m: 64, n: 64, k: 16 },
+            // Two registers a number: a deeper panel would not leave enough of them.
+            (Dtype::F64, _) => Self { m: 64, n: 64, k: 8 },
+            (_, false) => Self { m: 64, n: 64, k: 16 },
             (_, true) => Self { m: 128, n: 64, k: 16 },
         }
     }

@@ -90,8 +90,11 @@ fn entry(e: &Emitter<'_>, kernel: &Kernel, launched: &PtxKernel, stage: &Stage, 
     let function =
         e.module.add_function(&stage.entry, ctx.void_type().fn_type(&types, false), None);
     function.set_call_conventions(PTX_KERNEL);
-    let threads = ctx.create_string_attribute("nvvm.maxntid", &stage.block.to_string());
-    function.add_attribute(AttributeLoc::Function, threads);
+    // Without a least number of resident blocks `ptxas` picks one itself, and spills registers to reach it.
+    for (name, value) in [("nvvm.maxntid", stage.block), ("nvvm.minctasm", 1)] {
+        let attribute = ctx.create_string_attribute(name, &value.to_string());
+        function.add_attribute(AttributeLoc::Function, attribute);
+    }
     // What is only read may go through the read-only cache, unless the launcher may give an output for it.
     if !matches!(kernel.body, Body::Map(_)) {
         for (i, _) in launched.params.iter().enumerate().filter(|(_, p)| p.mode == Mode::Read) {

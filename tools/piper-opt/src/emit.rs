@@ -229,11 +229,16 @@ fn kernels(module: &Module, plan: &Plan) -> Result<Vec<(String, Kernel)>, String
     Ok(plan.kernels.iter().map(|declared| declared.symbol.clone()).zip(kernels).collect())
 }
 
-/// `grid 3x1x1 block 256`, one for each entry of a kernel, then its workspace if it has one.
+/// `grid 3x1x1 block 256`, one for each entry of a kernel, with the shared memory that a launch adds if it does, then the
+/// kernel's workspace if it has one.
 fn geometry(kernel: &PtxKernel) -> String {
     let stage = |stage: &Stage| {
         let [x, y, z] = stage.grid;
-        format!("grid {x}x{y}x{z} block {}", stage.block)
+        let shared = match stage.dynamic_shared_bytes {
+            0 => String::new(),
+            bytes => format!(" shared {bytes} B"),
+        };
+        format!("grid {x}x{y}x{z} block {}{shared}", stage.block)
     };
     let mut text = kernel.stages.iter().map(stage).collect::<Vec<_>>().join(", then ");
     if kernel.workspace_bytes > 0 {

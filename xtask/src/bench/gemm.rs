@@ -3,8 +3,9 @@
 use anyhow::{Result, ensure};
 use clap::Args;
 
-use super::{machine, python};
+use super::machine;
 use crate::project::Project;
+use crate::python;
 use crate::setup;
 
 /// What to measure.

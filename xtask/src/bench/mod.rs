@@ -9,7 +9,6 @@ mod gemm;
 mod inputs;
 mod machine;
 mod process;
-mod python;
 mod step;
 mod table;
 

@@ -6,8 +6,9 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 
-use super::{machine, python};
+use super::machine;
 use crate::project::Project;
+use crate::python;
 use crate::setup;
 
 /// What to measure.
