@@ -111,7 +111,7 @@ fn set_current(handle: Handle) {
 
 /// Waits for everything in `context`, and frees what it holds.
 pub(crate) fn destroy(context: &Context) -> Result {
-    wait(&context.tails());
+    context.device.wait();
     CONTEXTS.remove(context.handle).map_err(|_| Code::INVALID_CONTEXT)?;
     context.device.free_all_of(context.handle);
     Ok(())

@@ -11,7 +11,7 @@ use crate::call::{calls, put};
 use crate::chip::Chip;
 use crate::executor;
 use crate::history::{History, Race};
-use crate::queue::{Signal, Touched, lock};
+use crate::queue::{Signal, Touched, lock, wait};
 use crate::settings::settings;
 
 /// Addresses of a device's memory begin at its number plus one times this.
@@ -98,6 +98,12 @@ impl Device {
     /// What went wrong here; every later call says it again.
     pub(crate) fn check(&self) -> Result {
         lock().line(self.ordinal).error.map_or(Ok(()), Err)
+    }
+
+    /// Waits until everything on it is done.
+    pub(crate) fn wait(&self) {
+        let pending = lock().pending(self.ordinal);
+        wait(&pending);
     }
 
     /// Allocates for `context`.

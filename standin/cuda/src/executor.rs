@@ -67,6 +67,7 @@ fn run(device: &Device) {
         let chosen = dice.as_mut().map_or(ready[0], |dice| ready[dice.below(ready.len())]);
         let Some(item) = line.items.remove(chosen) else { continue };
         let failed = line.error.is_some();
+        line.running = Some(item.done.clone());
         drop(queues);
         let outcome = if failed { Ok(()) } else { perform(device, &item) };
         queues = lock();
@@ -74,6 +75,7 @@ fn run(device: &Device) {
             eprintln!("standin: device {}: {}: {}", device.ordinal, item.task.name, fault.message);
             queues.line(device.ordinal).error.get_or_insert(fault.code);
         }
+        queues.line(device.ordinal).running = None;
         queues.finish(&item.done);
     }
 }

@@ -183,9 +183,9 @@ calls! {
         if address == 0 {
             return Ok(());
         }
-        let context = usable()?;
+        usable()?;
         let device = device_of(address).ok_or(Code::INVALID_VALUE)?;
-        wait(&context.tails());
+        device.wait();
         let freed = device.allocation(address);
         device.free(address)?;
         device.forget(freed);

@@ -134,6 +134,8 @@ impl Item {
 #[derive(Default)]
 pub(crate) struct Line {
     pub(crate) items: VecDeque<Item>,
+    /// What is being done.
+    pub(crate) running: Option<Arc<Signal>>,
     /// What went wrong; nothing runs after that.
     pub(crate) error: Option<Code>,
     /// Submissions so far.
@@ -203,6 +205,12 @@ impl Queues {
             self.lines.resize_with(device + 1, Line::default);
         }
         &mut self.lines[device]
+    }
+
+    /// Everything on a device that is not done, whether its stream still exists or not.
+    pub(crate) fn pending(&mut self, device: usize) -> Vec<Arc<Signal>> {
+        let line = self.line(device);
+        line.items.iter().map(|item| item.done.clone()).chain(line.running.clone()).collect()
     }
 
     /// A number for a new stream.
