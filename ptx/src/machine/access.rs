@@ -44,9 +44,9 @@ impl Launch<'_> {
         at: &Address,
         active: u32,
     ) -> Result<Lanes, Trouble> {
-        let mut values = self.value(&block.warps[w], block.at, at.base, active)?;
-        values.iter_mut().for_each(|v| *v = v.wrapping_add_signed(at.offset));
-        Ok(values)
+        let mut spare = None;
+        let base = self.borrow(&block.warps[w], block.at, at.base, active, &mut spare)?;
+        Ok(base.map(|v| v.wrapping_add_signed(at.offset)))
     }
 
     /// Finds the memory of an access, and does all its checks.
@@ -67,7 +67,8 @@ impl Launch<'_> {
             Space::Generic => (Space::Global, address),
             space => (space, address),
         };
-        if !address.is_multiple_of(u64::from(bytes)) {
+        // A power of two, always: a division would take longer than all else here.
+        if address & (u64::from(bytes) - 1) != 0 {
             let message = format!(
                 "address {address:#x} is no multiple of the {bytes} bytes that are accessed"
             );
@@ -466,6 +467,8 @@ impl Home {
 }
 
 fn is_set(memory: &super::memory::Bytes, offset: u64, bytes: u32) -> bool {
-    let step = bytes.min(8);
-    (0..bytes / step).all(|part| memory.is_set(offset + u64::from(part * step), step))
+    if bytes <= 8 {
+        return memory.is_set(offset, bytes);
+    }
+    (0..bytes / 8).all(|part| memory.is_set(offset + u64::from(part * 8), 8))
 }

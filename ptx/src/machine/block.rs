@@ -219,12 +219,7 @@ impl Launch<'_> {
             }
             let mut active = group.lanes;
             if let Some((register, negated)) = step.guard {
-                let values = match self.value(
-                    &block.warps[w],
-                    block.at,
-                    Source::Register(register),
-                    group.lanes,
-                ) {
+                let values = match self.register(&block.warps[w], register, group.lanes) {
                     Ok(values) => values,
                     Err(trouble) => return Err(self.fault(block, w, group.at, trouble)),
                 };
@@ -437,6 +432,37 @@ impl Launch<'_> {
         }
     }
 
+    fn register<'w>(&self, warp: &'w Warp, number: u32, active: u32) -> Result<&'w Lanes, Trouble> {
+        let missing = active & !warp.written[number as usize];
+        if missing != 0 && self.checks.uninitialised {
+            return trouble(
+                FaultKind::Uninitialised,
+                missing.trailing_zeros() as usize,
+                format!(
+                    "register {} is read before it is written",
+                    self.code.registers[number as usize].0
+                ),
+            );
+        }
+        Ok(&warp.registers[number as usize])
+    }
+
+    /// The values of a source, without a copy of registers; `spare` holds others.
+    #[inline]
+    pub(super) fn borrow<'w>(
+        &self,
+        warp: &'w Warp,
+        block: [u32; 3],
+        source: Source,
+        active: u32,
+        spare: &'w mut Option<Lanes>,
+    ) -> Result<&'w Lanes, Trouble> {
+        match source {
+            Source::Register(number) => self.register(warp, number, active),
+            source => Ok(spare.insert(self.value(warp, block, source, active)?)),
+        }
+    }
+
     /// The values of a source; lanes outside of `active` may hold anything.
     pub(super) fn value(
         &self,
@@ -445,24 +471,10 @@ impl Launch<'_> {
         source: Source,
         active: u32,
     ) -> Result<Lanes, Trouble> {
-        let register = |number: u32| -> Result<&Lanes, Trouble> {
-            let missing = active & !warp.written[number as usize];
-            if missing != 0 && self.checks.uninitialised {
-                return trouble(
-                    FaultKind::Uninitialised,
-                    missing.trailing_zeros() as usize,
-                    format!(
-                        "register {} is read before it is written",
-                        self.code.registers[number as usize].0
-                    ),
-                );
-            }
-            Ok(&warp.registers[number as usize])
-        };
         Ok(match source {
-            Source::Register(number) => *register(number)?,
+            Source::Register(number) => *self.register(warp, number, active)?,
             Source::Not(number) => {
-                let mut values = *register(number)?;
+                let mut values = *self.register(warp, number, active)?;
                 values.iter_mut().for_each(|v| *v ^= 1);
                 values
             }

@@ -19,18 +19,20 @@ impl Launch<'_> {
             Op::Compute { f, dst, src } => {
                 let warp = &block.warps[w];
                 let [a, b, c] = src;
-                let a = self.value(warp, block.at, *a, active)?;
+                let mut spare = [const { None::<Lanes> }; 3];
+                let [spare_a, spare_b, spare_c] = &mut spare;
+                let a = self.borrow(warp, block.at, *a, active, spare_a)?;
                 let mut d = ZERO;
                 match (b, c) {
-                    (Source::Value(0), Source::Value(0)) => f(&a, &ZERO, &ZERO, &mut d),
+                    (Source::Value(0), Source::Value(0)) => f(a, &ZERO, &ZERO, &mut d),
                     (b, Source::Value(0)) => {
-                        let b = self.value(warp, block.at, *b, active)?;
-                        f(&a, &b, &ZERO, &mut d);
+                        let b = self.borrow(warp, block.at, *b, active, spare_b)?;
+                        f(a, b, &ZERO, &mut d);
                     }
                     (b, c) => {
-                        let b = self.value(warp, block.at, *b, active)?;
-                        let c = self.value(warp, block.at, *c, active)?;
-                        f(&a, &b, &c, &mut d);
+                        let b = self.borrow(warp, block.at, *b, active, spare_b)?;
+                        let c = self.borrow(warp, block.at, *c, active, spare_c)?;
+                        f(a, b, c, &mut d);
                     }
                 }
                 block.warps[w].write(*dst, &d, active);

@@ -54,32 +54,32 @@ impl Shadow {
         period: u64,
         is_ordered: impl Fn(&Stamp) -> bool,
     ) -> Option<(Stamp, bool)> {
-        let mut race = None;
-        let (mut at, end) = (offset as usize, offset as usize + bytes as usize);
+        let at = offset as usize;
+        let number = at / PAGE;
+        if number >= self.pages.len() {
+            self.pages.resize_with(number + 1, Page::default);
+        }
+        let page = &mut self.pages[number];
+        if page.period != period {
+            page.period = period;
+            page.is_by_byte = false;
+            page.cells.clear();
+            page.cells.resize(PAGE / 4, Cell::default());
+        }
         let by_words = at.is_multiple_of(4) && bytes.is_multiple_of(4);
-        while at < end {
-            let number = at / PAGE;
-            if number >= self.pages.len() {
-                self.pages.resize_with(number + 1, Page::default);
-            }
-            let page = &mut self.pages[number];
-            if page.period != period {
-                page.period = period;
-                page.is_by_byte = false;
-                page.cells.clear();
-                page.cells.resize(PAGE / 4, Cell::default());
-            }
-            if !by_words && !page.is_by_byte {
-                page.is_by_byte = true;
-                page.cells = page.cells.iter().flat_map(|cell| [*cell; 4]).collect();
-            }
-            let (index, step) = match page.is_by_byte {
-                true => (at % PAGE, 1),
-                false => (at % PAGE / 4, 4),
-            };
-            let found = page.cells[index].access(stamp, is_write, &is_ordered);
+        if !by_words && !page.is_by_byte {
+            page.is_by_byte = true;
+            page.cells = page.cells.iter().flat_map(|cell| [*cell; 4]).collect();
+        }
+        let (index, count) = match page.is_by_byte {
+            true => (at % PAGE, bytes as usize),
+            false => (at % PAGE / 4, bytes as usize / 4),
+        };
+        let mut race = None;
+        // Accesses are aligned and shorter than a page, so none crosses its end.
+        for cell in &mut page.cells[index..index + count] {
+            let found = cell.access(stamp, is_write, &is_ordered);
             race = race.or(found);
-            at += step;
         }
         race
     }
@@ -114,6 +114,7 @@ impl Shadow {
 }
 
 impl Cell {
+    #[inline]
     fn access(
         &mut self,
         stamp: Stamp,
