@@ -63,9 +63,19 @@ struct Primary {
     context: sys::CUcontext,
 }
 
+impl Primary {
+    fn retain(driver: &'static Driver, info: &DeviceInfo) -> Result<Self, CudaError> {
+        let mut context = std::ptr::null_mut();
+        // SAFETY: the context is written to a pointer that lives here.
+        let code = unsafe { (driver.api.cuDevicePrimaryCtxRetain)(&raw mut context, info.handle) };
+        driver.check(format!("opening device {} ({})", info.ordinal, info.name), code)?;
+        Ok(Self { driver, device: info.handle, context })
+    }
+}
+
 impl Drop for Primary {
     fn drop(&mut self) {
-        // SAFETY: retained by `Device::open`, released once.
+        // SAFETY: retained by `retain`, released once.
         unsafe { (self.driver.api.cuDevicePrimaryCtxRelease_v2)(self.device) };
     }
 }
@@ -84,14 +94,8 @@ impl Device {
         plan: &Plan,
         number: usize,
     ) -> Result<Self, CudaError> {
-        let mut context = std::ptr::null_mut();
-        let ordinal = info.ordinal;
-        let doing = || format!("opening device {ordinal} ({})", info.name);
-        // SAFETY: the context is written to a pointer that lives here.
-        driver.check(doing(), unsafe {
-            (driver.api.cuDevicePrimaryCtxRetain)(&raw mut context, info.handle)
-        })?;
-        let primary = Primary { driver, device: info.handle, context };
+        let primary = Primary::retain(driver, info)?;
+        let (context, ordinal) = (primary.context, info.ordinal);
         enter(driver, context)?;
         let program = &plan.programs[plan.device_program[number].index()];
         let greens = partition::split(driver, info, &plan.partitions)?;
@@ -241,6 +245,41 @@ impl Drop for Device {
             // SAFETY: loaded by `functions`, unloaded once; all work has ended.
             unsafe { (self.driver.api.cuModuleUnload)(module) };
         }
+    }
+}
+
+/// A GPU with a stream and some memory, without a plan.
+pub(crate) struct Bench {
+    pub(crate) stream: Stream,
+    pub(crate) blocks: Vec<DeviceMemory>,
+    _primary: Primary,
+}
+
+impl Bench {
+    /// Opens a GPU; its context is current for this thread afterwards. Blocks are of zeros.
+    pub(crate) fn open(
+        driver: &'static Driver,
+        ordinal: usize,
+        bytes: &[u64],
+    ) -> Result<Self, CudaError> {
+        let info = DeviceInfo::of(driver, ordinal)?;
+        let primary = Primary::retain(driver, &info)?;
+        enter(driver, primary.context)?;
+        let stream = stream(driver, primary.context)?;
+        let block = |bytes: &u64| {
+            let memory = DeviceMemory::new(driver, *bytes)?.map_err(|had| CudaError::Memory {
+                program: "bench".to_owned(),
+                ordinal,
+                need: *bytes,
+                what: "operand",
+                free: had.free,
+                total: had.total,
+            })?;
+            memory.fill(0)?;
+            Ok(memory)
+        };
+        let blocks = bytes.iter().map(block).collect::<Result<_, CudaError>>()?;
+        Ok(Self { stream, blocks, _primary: primary })
     }
 }
 

@@ -151,6 +151,28 @@ impl Driver {
         }
     }
 
+    /// Whether steps can be graphs.
+    pub(crate) fn check_graphs(&self) -> Result<(), CudaError> {
+        let api = &self.api;
+        let needed = [
+            ("cuStreamBeginCapture_v2", api.cuStreamBeginCapture_v2.is_some()),
+            ("cuStreamEndCapture", api.cuStreamEndCapture.is_some()),
+            ("cuStreamGetCaptureInfo_v2", api.cuStreamGetCaptureInfo_v2.is_some()),
+            ("cuGraphInstantiateWithFlags", api.cuGraphInstantiateWithFlags.is_some()),
+            ("cuGraphExecKernelNodeSetParams_v2", api.cuGraphExecKernelNodeSetParams_v2.is_some()),
+            ("cuGraphLaunch", api.cuGraphLaunch.is_some()),
+        ];
+        match needed.into_iter().find(|(_, is_there)| !is_there) {
+            None => Ok(()),
+            Some((function, _)) => Err(CudaError::Function {
+                library: "the NVIDIA driver",
+                version: format!("for CUDA {} ", version_text(self.version)),
+                function,
+                remedy: "run without --graphs",
+            }),
+        }
+    }
+
     /// Number of devices.
     pub(crate) fn device_count(&self) -> Result<usize, CudaError> {
         let mut count = 0;

@@ -18,6 +18,7 @@
 //! This crate knows [`piper_plan`] and [`piper_runtime`]'s data types, and nothing of what a plan was made from.
 #![deny(unsafe_op_in_unsafe_fn)]
 
+mod blas;
 mod contributions;
 mod device;
 mod driver;
@@ -36,7 +37,9 @@ mod state;
 mod target;
 mod worker;
 
+pub use blas::cublaslt_seconds;
 pub use error::{CudaError, NotFound};
+pub use nccl::nccl_version;
 pub use rendezvous::World;
 pub use session::{Options, Session};
 pub use target::{DeviceInfo, devices};

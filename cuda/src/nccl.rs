@@ -120,6 +120,14 @@ impl Nccl {
     }
 }
 
+/// The version of NCCL, as `2.28.3`.
+///
+/// # Errors
+/// No NCCL, or too old a one.
+pub fn nccl_version() -> Result<String, CudaError> {
+    Ok(Nccl::open()?.version.clone())
+}
+
 /// One rank of a communicator. It stays with the thread that made it.
 pub(crate) struct Communicator {
     nccl: &'static Nccl,

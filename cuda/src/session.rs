@@ -147,6 +147,9 @@ impl Session {
             return Err(CudaError::Partition { name: p.name.clone(), why: why.to_owned() });
         }
         let driver = Driver::open()?;
+        if options.graphs {
+            driver.check_graphs()?;
+        }
         let (first, each) = share(&plan, &options.world)?;
         let infos = choose(crate::target::devices()?, &options.world, each)?;
         infos.iter().try_for_each(|info| info.check_chip(&ptx.chip))?;

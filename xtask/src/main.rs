@@ -90,6 +90,12 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         program: Vec<std::ffi::OsString>,
     },
+    /// Check and measure the NVIDIA GPU of this machine; needs no network once its dependencies are there
+    GpuCheck {
+        /// Further arguments for `piper-run gpu-check`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
     /// Check format, lints, docs and the dependency rules, without running the other tests
     Lint,
 }
@@ -131,6 +137,7 @@ fn main() -> ExitCode {
         Task::Ptxas { ptxas } => {
             Project::load().and_then(|project| ptxas::run(&project, ptxas.as_deref()))
         }
+        Task::GpuCheck { args } => gpu_check(&args),
         Task::Lint => lint(),
     };
     match outcome {
@@ -162,6 +169,28 @@ fn demo(args: &[String]) -> Result<bool> {
     let mut command = project.cargo(&["run", "--release", "-p", "piper-run"]);
     command.args(project.features_of(Some("piper-run"), machine.has_llvm));
     command.arg("--").arg("demo").args(args);
+    Ok(command.status()?.success())
+}
+
+/// Says that there is no driver before anything is built: that takes longer than the check.
+fn gpu_check(args: &[String]) -> Result<bool> {
+    let project = Project::load()?;
+    let names = ["libcuda.so.1", "libcuda.so"];
+    let folders = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+    let is_on_path =
+        std::env::split_paths(&folders).any(|folder| names.iter().any(|n| folder.join(n).exists()));
+    let is_installed = is_on_path || {
+        let listed = std::process::Command::new("ldconfig").arg("-p").output();
+        // Where there is no ldconfig, piper-run finds out.
+        listed.map_or(true, |listed| String::from_utf8_lossy(&listed.stdout).contains(names[1]))
+    };
+    anyhow::ensure!(
+        is_installed,
+        "there is no NVIDIA driver on this machine (libcuda.so.1 is not installed), so there is no GPU to check; `cargo xtask standin` has a stand-in"
+    );
+    let mut command = project.cargo(&["run", "--release", "-p", "piper-run"]);
+    command.args(project.features_of(Some("piper-run"), setup::llvm().is_some()));
+    command.arg("--").arg("gpu-check").args(args);
     Ok(command.status()?.success())
 }
 

@@ -123,7 +123,7 @@ fn launchable<'m>(module: &'m Module, plan: &Plan) -> FxHashMap<&'m str, Op> {
     all.filter_map(|op| Some((module.symbol_name(op)?, op))).collect()
 }
 
-fn param(parameter: &Parameter) -> Param {
+pub(super) fn param(parameter: &Parameter) -> Param {
     let mode = match parameter.mode {
         Mode::Read => piper_plan::Mode::Read,
         Mode::Write => piper_plan::Mode::Write,

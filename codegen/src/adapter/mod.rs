@@ -11,7 +11,7 @@ mod ptx_plan;
 mod scalar_body;
 
 pub use into_plan::{CodeReport, compile_plan, plan_kernels};
-pub use ptx_plan::{compile_ptx_plan, launches};
+pub use ptx_plan::{compile_ptx_plan, launches, ptx_declaration};
 
 use piper_dialects::{device, kernel as kernels};
 use piper_ir::{FloatKind, Module, Op, Type, TypeData};

@@ -1,9 +1,9 @@
 //! PTX, and how it is launched, into a plan.
 
 use piper_ir::Module;
-use piper_plan::{Code, Plan, Ptx, PtxLaunches, PtxStage};
+use piper_plan::{Code, KernelDecl, Plan, Ptx, PtxLaunches, PtxStage};
 
-use super::into_plan::{plan_kernels, set_workspace};
+use super::into_plan::{param, plan_kernels, set_workspace};
 use crate::compile::Compiler;
 use crate::error::CodegenError;
 use crate::kernel::Kernel;
@@ -42,4 +42,15 @@ pub fn launches(kernel: &PtxKernel) -> PtxLaunches {
         shared_bytes: stage.dynamic_shared_bytes,
     };
     PtxLaunches { stages: kernel.stages.iter().map(stage).collect() }
+}
+
+/// A kernel on a GPU as a plan declares it.
+pub fn ptx_declaration(kernel: &PtxKernel) -> KernelDecl {
+    KernelDecl {
+        symbol: kernel.symbol.clone(),
+        params: kernel.params.iter().map(param).collect(),
+        scalars: kernel.scalars,
+        workspace_bytes: kernel.workspace_bytes,
+        cost: None,
+    }
 }

@@ -25,6 +25,19 @@ pub struct RunArgs {
     /// What runs: machine code, or the interpreter of a level. The default is the fastest that this build has
     #[arg(long, value_enum)]
     pub level: Option<Level>,
+    /// What devices are: threads of this process, or NVIDIA GPUs
+    #[arg(long, value_enum, default_value_t)]
+    pub backend: Backend,
+    /// The chip that kernels are compiled for: sm_80, sm_90a or sm_100a; with --backend cuda or --compile-only. The default of
+    /// --backend cuda is that of the GPU
+    #[arg(long, value_name = "CHIP")]
+    pub target: Option<String>,
+    /// From the second step on, replay steps as CUDA graphs; with --backend cuda
+    #[arg(long)]
+    pub graphs: bool,
+    /// Wait for every launch, so that a fault is found where it happens; with --backend cuda
+    #[arg(long, conflicts_with = "graphs")]
+    pub check_launches: bool,
     /// Write a trace of the steps for Perfetto (ui.perfetto.dev)
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
@@ -78,6 +91,18 @@ pub struct DemoArgs {
     pub no_cache: bool,
 }
 
+/// `piper-run gpu-check`
+#[derive(Clone, Debug, Parser)]
+#[command(
+    name = "piper-run gpu-check",
+    about = "Checks and measures the first NVIDIA GPU of this machine: training beside a processor, graphs, kernels beside cuBLASLt, launches, partitions"
+)]
+pub struct GpuCheckArgs {
+    /// Sizes so small that a stand-in for the driver ends soon; speeds then mean nothing
+    #[arg(long)]
+    pub small: bool,
+}
+
 /// What takes the steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Level {
@@ -101,6 +126,16 @@ impl Level {
             Level::Dag => "dag",
         }
     }
+}
+
+/// What runs the devices of a mesh.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Backend {
+    /// Every device is a thread of this process
+    #[default]
+    Threads,
+    /// Every device is an NVIDIA GPU: of this process, or of one of those that torchrun, mpirun or srun starts
+    Cuda,
 }
 
 fn positive(text: &str) -> Result<f64, String> {

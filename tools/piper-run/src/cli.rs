@@ -6,7 +6,7 @@ use clap::Parser;
 use piper_runtime::StopFlag;
 
 use crate::Failure;
-use crate::args::{DemoArgs, RunArgs};
+use crate::args::{DemoArgs, GpuCheckArgs, RunArgs};
 use crate::run::Ending;
 
 /// Runs the tool on the process's arguments. Exit status: 0; 1 for anything wrong, other numbers than one device's included; 2
@@ -17,12 +17,11 @@ pub fn main() -> ExitCode {
         eprintln!("warning: an interrupt will end the run at once: {error}");
     }
     let args: Vec<std::ffi::OsString> = std::env::args_os().collect();
-    let ended = match args.get(1).is_some_and(|arg| arg == "demo") {
-        true => {
-            let rest = args[..1].iter().chain(&args[2..]);
-            crate::demo::demo(&DemoArgs::parse_from(rest), &stop)
-        }
-        false => crate::run::run(&RunArgs::parse_from(&args), &stop),
+    let rest = || args[..1].iter().chain(&args[2..]);
+    let ended = match args.get(1).and_then(|arg| arg.to_str()) {
+        Some("demo") => crate::demo::demo(&DemoArgs::parse_from(rest()), &stop),
+        Some("gpu-check") => crate::gpu_check::gpu_check(&GpuCheckArgs::parse_from(rest()), &stop),
+        _ => crate::run::run(&RunArgs::parse_from(&args), &stop),
     };
     status(ended)
 }

@@ -56,7 +56,7 @@ pub fn demo(args: &DemoArgs, stop: &StopFlag) -> Result<Ending, Failure> {
     let mut ours = compile::compile(FILE, MODEL, options)?;
     let mut single = compile::compile(FILE, MODEL, compile::Options { single: true, ..options })?;
     corpus.check(&ours.feeds)?;
-    say!("{}", describe(&ours, level));
+    say!("{}", describe(&ours, &format!("level {}", level.text())));
     let engine_options = EngineOptions {
         level,
         gradients: true,

@@ -8,7 +8,10 @@ use piper_interp::dag::{Interpreter, Tensors};
 use piper_interp::tensor::Tensor;
 use piper_ir::Reporter;
 use piper_plan::Plan;
-use piper_runtime::{KernelLibrary, MemoryUse, OutputValue, Session, SliceMut, StepError};
+use piper_runtime::{
+    KernelLibrary, MemoryUse, OutputValue, ReadBackError, Session, SliceMut, StepError, StepReport,
+    TensorValue,
+};
 
 use crate::Failure;
 use crate::compile::Compiled;
@@ -168,41 +171,57 @@ impl PlanEngine {
     }
 }
 
+/// Fills inputs of a plan from a corpus.
+pub(crate) fn source<'a>(
+    feeds: &'a [Feed],
+    corpus: &'a Corpus,
+) -> impl piper_runtime::DataSource + 'a {
+    move |step: u64, input: &piper_plan::Input, into: SliceMut<'_>| {
+        let feed = feeds.iter().find(|f| f.name == input.name).ok_or("no data is known for it")?;
+        let SliceMut::I32(into) = into else { return Err("tokens are i32".to_owned()) };
+        into.iter_mut().zip(corpus.fill(step, feed)).for_each(|(to, value)| *to = value);
+        Ok(())
+    }
+}
+
+/// What a step of a plan comes to.
+pub(crate) fn step_of(outcome: Result<StepReport, StepError>) -> Result<Step, StepFault> {
+    let report = outcome.map_err(|error| match error {
+        StepError::Stopped { .. } => StepFault::Stopped,
+        error => StepFault::Failed(Failure::new(error.to_string())),
+    })?;
+    let loss = report.number("loss").unwrap_or(f64::NAN);
+    let gradients = report.outputs.iter().filter_map(|(name, value)| match value {
+        OutputValue::Tensor(tensor) => {
+            Some((name.strip_prefix(GRADIENT)?.to_owned(), tensor.to_f64()))
+        }
+        OutputValue::Number(_) => None,
+    });
+    Ok(Step { loss, gradients: gradients.collect(), wall: report.wall })
+}
+
+/// The parameters among the states: those that are not named after another, as moments are.
+pub(crate) fn parameters_of<'a>(
+    states: impl Iterator<Item = &'a str>,
+    read: impl Fn(&str) -> Result<TensorValue, ReadBackError>,
+) -> Result<Values, Failure> {
+    let names: Vec<String> = states.map(str::to_owned).collect();
+    let is_parameter =
+        |name: &String| !name.rsplit_once('.').is_some_and(|(of, _)| names.iter().any(|n| n == of));
+    let read = |name: &String| {
+        let value = read(name).map_err(|error| Failure::new(error.to_string()))?;
+        Ok((name.clone(), value.to_f64()))
+    };
+    names.iter().filter(|name| is_parameter(name)).map(read).collect()
+}
+
 impl Engine for PlanEngine {
     fn step(&mut self, corpus: &Corpus) -> Result<Step, StepFault> {
-        let feeds = &self.feeds;
-        let source = |step: u64, input: &piper_plan::Input, into: SliceMut<'_>| {
-            let feed =
-                feeds.iter().find(|f| f.name == input.name).ok_or("no data is known for it")?;
-            let SliceMut::I32(into) = into else { return Err("tokens are i32".to_owned()) };
-            into.iter_mut().zip(corpus.fill(step, feed)).for_each(|(to, value)| *to = value);
-            Ok(())
-        };
-        let report = self.session.step(&source).map_err(|error| match error {
-            StepError::Stopped { .. } => StepFault::Stopped,
-            error => StepFault::Failed(Failure::new(error.to_string())),
-        })?;
-        let loss = report.number("loss").unwrap_or(f64::NAN);
-        let gradients = report.outputs.iter().filter_map(|(name, value)| match value {
-            OutputValue::Tensor(tensor) => {
-                Some((name.strip_prefix(GRADIENT)?.to_owned(), tensor.to_f64()))
-            }
-            OutputValue::Number(_) => None,
-        });
-        Ok(Step { loss, gradients: gradients.collect(), wall: report.wall })
+        step_of(self.session.step(&source(&self.feeds, corpus)))
     }
 
     fn parameters(&self) -> Result<Values, Failure> {
-        let names: Vec<String> = self.session.states().map(str::to_owned).collect();
-        let is_parameter = |name: &String| {
-            !name.rsplit_once('.').is_some_and(|(of, _)| names.iter().any(|n| n == of))
-        };
-        let read = |name: &String| {
-            let value =
-                self.session.state(name).map_err(|error| Failure::new(error.to_string()))?;
-            Ok((name.clone(), value.to_f64()))
-        };
-        names.iter().filter(|name| is_parameter(name)).map(read).collect()
+        parameters_of(self.session.states(), |name| self.session.state(name))
     }
 
     fn memory(&self) -> Vec<(String, MemoryUse)> {

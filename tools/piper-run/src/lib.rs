@@ -4,6 +4,7 @@
 //! text --compile--> graph --DagEngine--> steps          (interpreter of the graph, --level=dag)
 //!                     |
 //!                     +--lower--> Plan --PlanEngine--> steps   (device programs on threads; kernels native or interpreted)
+//!                     |             +--CudaEngine--> steps   (device programs on NVIDIA GPUs; kernels in PTX)
 //! ```
 //!
 //! The tool is a library, so that tests compare strategies without starting processes.
@@ -16,10 +17,12 @@ pub mod catalogue;
 pub mod cli;
 pub mod compare;
 pub mod compile;
+pub mod cuda;
 pub mod data;
 pub mod demo;
 pub mod engine;
 pub mod files;
+pub mod gpu_check;
 pub mod lower;
 pub mod models;
 pub mod progress;

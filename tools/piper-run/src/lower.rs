@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use piper_codegen::Compiler;
-use piper_codegen::adapter::CodeReport;
+use piper_codegen::adapter::{self, CodeReport};
+use piper_codegen::ptx::Chip;
 use piper_interp::kernel::{Evaluator, Library, Mode};
 use piper_interp::tensor::{Bf16, Data};
 use piper_ir::{Module, Reporter};
@@ -71,6 +72,38 @@ pub fn lowered(
     Ok(Lowered { plan, library, code: None })
 }
 
+/// The plan of a graph with PTX for a chip.
+///
+/// # Errors
+/// Whatever the passes find; kernels that a GPU cannot run; a build without LLVM.
+pub fn lowered_to_ptx(
+    compiled: &mut Compiled,
+    chip: Chip,
+    gradients: bool,
+    compiler: &Compiler,
+) -> Result<Plan, Failure> {
+    if !cfg!(feature = "llvm") {
+        return Err(Failure::with_hint(
+            "this build has no LLVM, so there is no PTX",
+            "build with --features llvm (cargo xtask demo installs LLVM on Debian 12), or run a .pplan that another build made",
+        ));
+    }
+    let mut plan = device_programs(compiled, Level::Native, gradients)?;
+    adapter::compile_ptx_plan(&compiled.module, &mut plan, chip, compiler.clone())
+        .map_err(|error| Failure::new(format!("code generation failed: {error}")))?;
+    checked(plan)
+}
+
+/// A plan whose code asks for more than its programs were verified for: launches of aligned buffers.
+fn checked(plan: Plan) -> Result<Plan, Failure> {
+    let faults = piper_plan::verify(&plan);
+    if faults.is_empty() {
+        return Ok(plan);
+    }
+    let lines: Vec<String> = faults.iter().map(|f| f.render(&plan)).collect();
+    Err(Failure::new(lines.join("\n")))
+}
+
 /// Lowers the graph to verified device programs.
 fn device_programs(
     compiled: &mut Compiled,
@@ -107,7 +140,7 @@ fn device_programs(
 
 /// Adds machine code.
 fn native(compiled: &Compiled, mut plan: Plan, compiler: &Compiler) -> Result<Lowered, Failure> {
-    use piper_codegen::{OptLevel, Target, adapter};
+    use piper_codegen::{OptLevel, Target};
     let failed =
         |error: &dyn std::fmt::Display| Failure::new(format!("code generation failed: {error}"));
     let target = Target::host();

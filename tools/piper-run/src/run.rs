@@ -4,20 +4,21 @@ use std::time::Duration;
 
 use piper_codegen::adapter::CodeReport;
 use piper_codegen::{Cache, Compiler, Isolation};
-use piper_plan::Plan;
+use piper_plan::{Code, Plan};
 use piper_runtime::{MemoryUse, NativeLibrary, StopFlag};
 
-use crate::args::{Level, RunArgs};
+use crate::args::{Backend, Level, RunArgs};
 use crate::compare::Tier;
 use crate::compile::{Compiled, compile, feeds_of_plan};
+use crate::cuda::{CudaEngine, CudaOptions};
 use crate::data::Corpus;
 use crate::engine::{DagEngine, Engine, PlanEngine};
-use crate::lower::{Lowered, best_level, lowered};
+use crate::lower::{Lowered, best_level, lowered, lowered_to_ptx};
 use crate::progress::{Progress, loss_curve};
 use crate::say::say;
 use crate::source::Source;
 use crate::train::{Trained, Training};
-use crate::{Failure, compile, files};
+use crate::{Failure, compile, cuda, files};
 
 /// How a run ended that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,6 +98,7 @@ pub fn run(args: &RunArgs, stop: &StopFlag) -> Result<Ending, Failure> {
     for (what, path) in [("plan", &args.output), ("trace", &args.trace)] {
         path.as_ref().map_or(Ok(()), |path| files::check_writable(what, path))?;
     }
+    cuda::check(args)?;
     match Source::read(&args.input)? {
         Source::Text { name, text } => run_text(args, stop, &name, &text),
         Source::Plan(plan) => run_plan(args, stop, *plan),
@@ -137,9 +139,18 @@ fn run_text(args: &RunArgs, stop: &StopFlag, name: &str, text: &str) -> Result<E
     let declared = ours.declared_call();
     let default = if declared.is_some() { Level::Kernel } else { best_level() };
     let level = args.level.unwrap_or(default);
-    say!("{}", describe(&ours, level));
+    let gpus = gpus(args, stop)?;
+    // Of several processes one tells.
+    let is_quiet = gpus.as_ref().is_some_and(|gpus| gpus.world.rank > 0);
+    let runs = match &gpus {
+        Some(gpus) => format!("code for {}", gpus.chip.name()),
+        None => format!("level {}", level.text()),
+    };
+    if !is_quiet {
+        say!("{}", describe(&ours, &runs));
+    }
     if args.compile_only {
-        return compile_only(args, &mut ours, level);
+        return compile_only(args, &mut ours, level, gpus.as_ref());
     }
     if let Some(failure) = declared {
         return Err(failure);
@@ -154,7 +165,8 @@ fn run_text(args: &RunArgs, stop: &StopFlag, name: &str, text: &str) -> Result<E
         }
         false => None,
     };
-    let tier = tier(&ours, args.fixed_tree);
+    // NCCL adds in an order of its own.
+    let tier = tier(&ours, args.fixed_tree && gpus.is_none());
     let training = Training {
         corpus: &corpus,
         steps: args.steps,
@@ -162,15 +174,45 @@ fn run_text(args: &RunArgs, stop: &StopFlag, name: &str, text: &str) -> Result<E
         stop: stop.clone(),
     };
     let tokens = ours.tokens_per_step();
-    let mut engine = open(&mut ours, &options)?;
+    let mut engine: Box<dyn Engine + '_> = match &gpus {
+        Some(gpus) => Box::new(cuda::open(&mut ours, gpus, options.gradients, &options.compiler)?),
+        None => open(&mut ours, &options)?,
+    };
     tell_code(engine.code(), &options.compiler);
+    // One device is a processor whatever runs ours.
     let reference_options = EngineOptions { trace: false, ..options };
     let mut reference =
         single.as_mut().map(|single| open(single, &reference_options)).transpose()?;
+    let trained = train(args, &training, &mut *engine, reference.as_deref_mut(), tokens, is_quiet)?;
+    if is_quiet {
+        return Ok(ending(&trained, tier));
+    }
+    conclude(args, &*engine, &trained, tokens, tier)
+}
+
+/// Takes the steps, and shows them unless another process does.
+fn train<'r>(
+    args: &RunArgs,
+    training: &Training<'_>,
+    engine: &mut dyn Engine,
+    reference: Option<&mut (dyn Engine + 'r)>,
+    tokens: u64,
+    is_quiet: bool,
+) -> Result<Trained, Failure> {
+    if is_quiet {
+        return training.run(engine, reference, |_| ());
+    }
     let mut progress = Progress::new(args.steps, tokens, args.log_every);
-    let trained = training.run(&mut *engine, reference.as_deref_mut(), |loss| progress.step(loss));
+    let trained = training.run(engine, reference, |loss| progress.step(loss));
     progress.finish();
-    conclude(args, &*engine, &trained?, tokens, tier)
+    trained
+}
+
+/// The GPUs to run on, or to compile for.
+fn gpus(args: &RunArgs, stop: &StopFlag) -> Result<Option<CudaOptions>, Failure> {
+    let is_wanted =
+        args.backend == Backend::Cuda || args.target.as_ref().is_some_and(|t| t != "host");
+    is_wanted.then(|| cuda::options(args, stop)).transpose()
 }
 
 fn options_of(args: &RunArgs) -> compile::Options<'_> {
@@ -186,17 +228,16 @@ pub fn tier(compiled: &Compiled, fixed_tree: bool) -> Tier {
     }
 }
 
-/// One line about a compiled plan.
-pub fn describe(compiled: &Compiled, level: Level) -> String {
+/// One line about a compiled plan. `runs` is what takes the steps.
+pub fn describe(compiled: &Compiled, runs: &str) -> String {
     let s = |n: i64| if n == 1 { "" } else { "s" };
     let (devices, grains) = (compiled.devices as i64, compiled.grains);
     format!(
-        "plan @{}: {devices} device{}, batch in {grains} part{}, {} tokens a step, level {}; compiled in {:.0} ms",
+        "plan @{}: {devices} device{}, batch in {grains} part{}, {} tokens a step, {runs}; compiled in {:.0} ms",
         compiled.name,
         s(devices),
         s(grains),
         compiled.tokens_per_step(),
-        level.text(),
         compiled.took.as_secs_f64() * 1e3,
     )
 }
@@ -209,7 +250,12 @@ fn corpus(args: &RunArgs) -> Result<Corpus, Failure> {
     Corpus::read(data, args.seed)
 }
 
-fn compile_only(args: &RunArgs, compiled: &mut Compiled, level: Level) -> Result<Ending, Failure> {
+fn compile_only(
+    args: &RunArgs,
+    compiled: &mut Compiled,
+    level: Level,
+    gpus: Option<&CudaOptions>,
+) -> Result<Ending, Failure> {
     if level == Level::Dag {
         if args.output.is_some() {
             return Err(Failure::with_hint(
@@ -220,7 +266,13 @@ fn compile_only(args: &RunArgs, compiled: &mut Compiled, level: Level) -> Result
         return Ok(Ending::Done);
     }
     let compiler = compiler(args.no_cache);
-    let Lowered { plan, code, .. } = lowered(compiled, level, false, &compiler)?;
+    let (plan, code) = match gpus {
+        Some(gpus) => (lowered_to_ptx(compiled, gpus.chip, false, &compiler)?, None),
+        None => {
+            let Lowered { plan, code, .. } = lowered(compiled, level, false, &compiler)?;
+            (plan, code)
+        }
+    };
     tell_code(code.as_ref(), &compiler);
     if let Some(path) = &args.output {
         files::write("plan", path, &plan.to_bytes())?;
@@ -262,18 +314,47 @@ fn run_plan(args: &RunArgs, stop: &StopFlag, plan: Plan) -> Result<Ending, Failu
     let corpus = corpus(args)?;
     let feeds = feeds_of_plan(&plan)?;
     corpus.check(&feeds)?;
-    let library = NativeLibrary::of_plan(&plan)
-        .map_err(|error| Failure::new(format!("'{shown}': {error}")))?;
     let tokens = plan.misc.tokens_per_step;
-    say!("plan @{}: {} devices, {tokens} tokens a step, level native", plan.name, plan.devices());
-    let options = runtime_options(&engine_options(args, Level::Native, stop));
-    let mut engine = PlanEngine::load(plan, feeds, &library, options)?;
     let training =
         Training { corpus: &corpus, steps: args.steps, learning_rate: None, stop: stop.clone() };
-    let mut progress = Progress::new(args.steps, tokens, args.log_every);
-    let trained = training.run(&mut engine, None, |loss| progress.step(loss));
-    progress.finish();
-    conclude(args, &engine, &trained?, tokens, Tier::F32)
+    let (name, devices) = (plan.name.clone(), plan.devices());
+    let (mut engine, is_quiet): (Box<dyn Engine>, bool) = match (&plan.code, args.backend) {
+        (Code::Ptx(ptx), Backend::Threads) => {
+            return Err(Failure::with_hint(
+                format!("'{shown}' is compiled for {} and runs on GPUs", ptx.chip),
+                "--backend cuda",
+            ));
+        }
+        (_, Backend::Threads) => {
+            let library = NativeLibrary::of_plan(&plan)
+                .map_err(|error| Failure::new(format!("'{shown}': {error}")))?;
+            let options = runtime_options(&engine_options(args, Level::Native, stop));
+            say!("plan @{name}: {devices} devices, {tokens} tokens a step, level native");
+            (Box::new(PlanEngine::load(plan, feeds, &library, options)?), false)
+        }
+        (code, Backend::Cuda) => {
+            if let (Some(target), Code::Ptx(ptx)) = (&args.target, code)
+                && *target != ptx.chip
+            {
+                return Err(Failure::with_hint(
+                    format!("'{shown}' is compiled for {}, not {target}", ptx.chip),
+                    "compile the .pir again with this --target",
+                ));
+            }
+            let options = cuda::options(args, stop)?;
+            let is_quiet = options.world.rank > 0;
+            let engine = CudaEngine::load(plan, feeds, &options)?;
+            if !is_quiet {
+                say!("plan @{name}: {devices} devices, {tokens} tokens a step, CUDA");
+            }
+            (Box::new(engine), is_quiet)
+        }
+    };
+    let trained = train(args, &training, &mut *engine, None, tokens, is_quiet)?;
+    if is_quiet {
+        return Ok(ending(&trained, Tier::F32));
+    }
+    conclude(args, &*engine, &trained, tokens, Tier::F32)
 }
 
 /// Prints the summary and writes the trace.

@@ -1,0 +1,259 @@
+//! `--backend cuda` as users meet it: training on GPUs, for which the stand-in driver and NCCL stand here, and what is said where
+//! something is missing.
+
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use piper_run::models::{ADAMW, Gpt, Strategy};
+
+const MODEL: Gpt = Gpt {
+    layers: 2,
+    stages: 2,
+    width: 32,
+    heads: 2,
+    length: 16,
+    vocabulary: 128,
+    batch: 8,
+    is_f64: false,
+    is_tied: false,
+};
+
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        let folder = Self(tempfile::tempdir().expect("a temporary folder"));
+        let text = "What hangs on a cluster hangs here, is detected, and is told. ".repeat(20);
+        std::fs::write(folder.data(), text).expect("written");
+        folder
+    }
+
+    fn data(&self) -> PathBuf {
+        self.0.path().join("data.txt")
+    }
+
+    /// The model in so many stages under directives.
+    fn model(&self, stages: usize, mesh: &'static str, directives: &'static str) -> PathBuf {
+        let name = "train";
+        let strategy = Strategy { name, stages, mesh, directives };
+        let path = self.0.path().join("train.pir");
+        std::fs::write(&path, MODEL.text(&strategy, ADAMW)).expect("written");
+        path
+    }
+
+    fn one_device(&self) -> PathBuf {
+        self.model(1, r#""pp" = 1"#, "")
+    }
+
+    fn pipeline(&self) -> PathBuf {
+        self.model(2, r#""pp" = 2"#, PIPELINE)
+    }
+}
+
+const PIPELINE: &str =
+    r#"strategy.pipeline over "pp" stages = "PP" schedule = "1f1b" microbatches = 4"#;
+
+/// Does something different here depends on a driver that is really there.
+fn has_driver() -> bool {
+    Path::new("/proc/driver/nvidia/version").exists()
+}
+
+fn on_standins(devices: usize) -> Command {
+    let mut command =
+        piper_standin::command(env!("CARGO_BIN_EXE_piper-run")).expect("the stand-ins are built");
+    command.env("PIPER_STANDIN_DEVICES", devices.to_string()).env("PIPER_STANDIN_CHIP", "sm_90a");
+    command.stdin(Stdio::null());
+    command
+}
+
+fn arguments<'c>(command: &'c mut Command, folder: &Folder, model: &Path) -> &'c mut Command {
+    command.arg(model).args(["--backend", "cuda", "--steps", "3", "--data"]).arg(folder.data())
+}
+
+fn text(output: &Output) -> (String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (text(&output.stdout), text(&output.stderr))
+}
+
+/// What a run that has to fail says: something, with exit status 1.
+fn refused(output: &Output) -> String {
+    let (out, err) = text(output);
+    assert_eq!(output.status.code(), Some(1), "{out}{err}");
+    assert!(err.starts_with("error: ") && !err.contains("panicked"), "{err}");
+    err
+}
+
+/// A run beside one device of a processor, which has to come to the same numbers.
+fn trains(devices: usize, folder: &Folder, model: &Path, more: &[&str], seed: Option<u64>) {
+    let mut command = on_standins(devices);
+    arguments(&mut command, folder, model).arg("--compare-single").args(more);
+    if let Some(seed) = seed {
+        command.env("PIPER_STANDIN_SEED", seed.to_string());
+    }
+    let output = command.output().expect("the program starts");
+    let (out, err) = text(&output);
+    assert!(output.status.success(), "{out}{err}");
+    assert!(out.contains("verdict     the same numbers"), "{out}{err}");
+    assert!(out.contains("differences from one device over 3 steps"), "{out}");
+    // Memory is what the plan says.
+    let rows: Vec<Vec<u64>> = out
+        .lines()
+        .filter(|line| line.starts_with('{'))
+        .map(|line| line.split_whitespace().rev().take(3).map(|n| n.parse().unwrap()).collect())
+        .collect();
+    assert_eq!(rows.len(), devices, "{out}");
+    for row in rows {
+        let [_, used, planned] = row[..] else { panic!("{out}") };
+        assert!(used <= planned && 2 * used > planned, "{out}");
+    }
+}
+
+#[test]
+fn one_gpu_trains_as_a_processor_does() {
+    let folder = Folder::new();
+    trains(1, &folder, &folder.one_device(), &[], None);
+}
+
+#[test]
+fn steps_replayed_as_graphs_are_the_same_steps() {
+    let folder = Folder::new();
+    trains(1, &folder, &folder.one_device(), &["--graphs"], None);
+}
+
+#[test]
+fn a_pipeline_trains_whatever_the_order_of_its_streams() {
+    let folder = Folder::new();
+    for seed in [None, Some(1), Some(2)] {
+        trains(2, &folder, &folder.pipeline(), &[], seed);
+    }
+}
+
+#[test]
+fn replicas_with_sharded_state_train() {
+    let folder = Folder::new();
+    let zero = "strategy.split \"MB\" into 2\nstrategy.zero over \"dp\" stage = 1";
+    let model = folder.model(1, r#""dp" = 2"#, zero);
+    trains(2, &folder, &model, &[], Some(3));
+}
+
+#[test]
+fn dualpipe_trains() {
+    let folder = Folder::new();
+    let dualpipe = r#"strategy.dualpipe over "pp" stages = "PP" microbatches = 4"#;
+    let model = folder.model(2, r#""pp" = 2"#, dualpipe);
+    trains(2, &folder, &model, &[], Some(4));
+}
+
+#[test]
+fn dualpipe_with_replicas_and_sharded_state_trains_on_four() {
+    let folder = Folder::new();
+    let directives = "strategy.dualpipe over \"pp\" stages = \"PP\" microbatches = 4\nstrategy.zero over \"dp\" stage = 1";
+    let model = folder.model(2, r#""pp" = 2, "dp" = 2"#, directives);
+    trains(4, &folder, &model, &[], None);
+}
+
+#[test]
+fn processes_that_a_launcher_starts_train_together() {
+    let folder = Folder::new();
+    let model = folder.pipeline();
+    // A port that was free a moment ago.
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let start = |rank: usize| {
+        let mut command = on_standins(2);
+        arguments(&mut command, &folder, &model).arg("--compare-single");
+        let variables = [("RANK", rank.to_string()), ("LOCAL_RANK", rank.to_string())];
+        command.envs(variables).env("WORLD_SIZE", "2").env("MASTER_PORT", port.to_string());
+        command.env("MASTER_ADDR", "127.0.0.1");
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts")
+    };
+    let second = start(1);
+    let first = start(0).wait_with_output().expect("it ends");
+    let second = second.wait_with_output().expect("it ends");
+    let (out, err) = text(&first);
+    assert!(first.status.success(), "{out}{err}");
+    assert!(out.contains("verdict     the same numbers"), "{out}{err}");
+    let (out, err) = text(&second);
+    assert!(second.status.success() && out.is_empty(), "{out}{err}");
+}
+
+#[test]
+fn a_compiled_plan_runs_where_its_chip_is() {
+    let folder = Folder::new();
+    let (model, plan) = (folder.one_device(), folder.0.path().join("train.pplan"));
+    let mut compile = Command::new(env!("CARGO_BIN_EXE_piper-run"));
+    compile.arg(&model).args(["--compile-only", "--target", "sm_90a", "-o"]).arg(&plan);
+    let (out, err) = text(&compile.output().expect("the program starts"));
+    assert!(out.contains("code for sm_90a"), "{out}{err}");
+    let output = arguments(&mut on_standins(1), &folder, &plan).output().unwrap();
+    let (out, err) = text(&output);
+    assert!(output.status.success() && out.contains("3 steps in"), "{out}{err}");
+
+    let mut other = on_standins(1);
+    other.env("PIPER_STANDIN_CHIP", "sm_80");
+    let said = refused(&arguments(&mut other, &folder, &plan).output().unwrap());
+    assert!(said.contains("compute capability 8.0) cannot run code for sm_90a"), "{said}");
+    assert!(said.contains("--target sm_80"), "{said}");
+
+    let mut threads = Command::new(env!("CARGO_BIN_EXE_piper-run"));
+    threads.arg(&plan).arg("--data").arg(folder.data());
+    let said = refused(&threads.output().unwrap());
+    assert!(said.contains("runs on GPUs") && said.contains("--backend cuda"), "{said}");
+}
+
+#[test]
+fn a_machine_without_a_driver_is_told_so() {
+    if has_driver() {
+        return;
+    }
+    let folder = Folder::new();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_piper-run"));
+    command.env_remove("LD_LIBRARY_PATH");
+    let output = arguments(&mut command, &folder, &folder.one_device()).output().unwrap();
+    let said = refused(&output);
+    assert!(said.contains("there is no NVIDIA driver on this machine"), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+}
+
+#[test]
+fn what_a_machine_lacks_is_told_before_anything_runs() {
+    let folder = Folder::new();
+    let (one, two) = (folder.one_device(), folder.0.path().join("two.pir"));
+    std::fs::copy(&one, folder.0.path().join("one.pir")).unwrap();
+    std::fs::copy(folder.pipeline(), &two).unwrap();
+    let one = folder.0.path().join("one.pir");
+    let said = |command: &mut Command, model: &Path| {
+        refused(&arguments(command, &folder, model).output().unwrap())
+    };
+    let none = said(&mut on_standins(0), &one);
+    assert!(none.contains("there is no CUDA device"), "{none}");
+    let few = said(&mut on_standins(1), &two);
+    assert!(few.contains("there is 1 CUDA device (") && few.contains("the plan needs 2"), "{few}");
+    let small = said(on_standins(1).env("PIPER_STANDIN_MEMORY", "64K"), &one);
+    assert!(small.contains("bytes on device 0 (arena), of which"), "{small}");
+    let alone = said(on_standins(2).env("PIPER_NCCL_LIBRARY", "/none/libnccl.so.2"), &two);
+    assert!(
+        alone.contains("NCCL cannot be loaded") && alone.contains("/none/libnccl.so.2"),
+        "{alone}"
+    );
+    let chip = said(on_standins(1).args(["--target", "sm_35"]), &one);
+    assert!(chip.contains("no PTX for target 'sm_35'") && chip.contains("sm_90a"), "{chip}");
+    let rank = said(on_standins(1).env("RANK", "x").env("WORLD_SIZE", "2"), &one);
+    assert!(rank.contains("RANK is 'x'"), "{rank}");
+    let share = said(on_standins(3).env("RANK", "0").env("WORLD_SIZE", "3"), &two);
+    assert!(share.contains("has 2 devices, which 3 processes cannot share"), "{share}");
+    let trace = said(on_standins(1).args(["--trace", "/tmp/none.json"]), &one);
+    assert!(trace.contains("records no trace"), "{trace}");
+}
+
+#[test]
+fn flags_of_gpus_need_the_back_end() {
+    let folder = Folder::new();
+    let model = folder.one_device();
+    for flags in [&["--graphs"][..], &["--check-launches"], &["--target", "sm_80"]] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_piper-run"));
+        command.arg(&model).arg("--data").arg(folder.data()).args(flags);
+        let said = refused(&command.output().unwrap());
+        assert!(said.contains(flags[0]) && said.contains("is for --backend cuda"), "{said}");
+    }
+}
