@@ -134,3 +134,20 @@ impl Chip {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::CHIPS;
+
+    #[test]
+    fn targets_run_where_the_manual_says() {
+        let [a100, h100, b200] = &CHIPS;
+        let on = |target: &str| [a100, h100, b200].map(|chip| chip.runs(target));
+        assert_eq!(on("sm_80"), [true, true, true]);
+        assert_eq!(on("sm_90"), [false, true, true]);
+        assert_eq!(on("sm_90a"), [false, true, false]);
+        assert_eq!(on("sm_100a"), [false, false, true]);
+        assert_eq!(on("sm_100f"), [false, false, true]);
+        assert_eq!(on("compute_80"), [false; 3]);
+    }
+}

@@ -15,6 +15,8 @@ pub(crate) struct Settings {
     pub(crate) memory: u64,
     /// `PIPER_STANDIN_SEED`: chooses among what may run; without it, what was submitted first.
     pub(crate) seed: Option<u64>,
+    /// `PIPER_STANDIN_DROP_WAIT`: which wait of a stream for an event is left out, from zero.
+    pub(crate) drop_wait: Option<u64>,
     /// `PIPER_STANDIN_LOG`.
     pub(crate) log: bool,
     /// `PIPER_STANDIN_CHECKS`.
@@ -73,6 +75,7 @@ fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Settings, String> {
         chip,
         memory,
         seed: number("PIPER_STANDIN_SEED", u64::MAX)?,
+        drop_wait: number("PIPER_STANDIN_DROP_WAIT", u64::MAX)?,
         log: variable("PIPER_STANDIN_LOG").is_some_and(|v| v != "0"),
         checks: checks(variable("PIPER_STANDIN_CHECKS").as_deref())?,
     })
@@ -107,4 +110,46 @@ fn bytes(text: &str) -> Option<u64> {
         _ => (text, 0),
     };
     digits.parse::<u64>().ok()?.checked_shl(shift).filter(|n| *n > 0 && *n <= 1 << 40)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(name: &str, value: &str) -> Result<Settings, String> {
+        read(|asked| (asked == name).then(|| value.to_string()))
+    }
+
+    #[test]
+    fn without_variables_there_is_one_device_with_all_checks() {
+        let settings = read(|_| None).expect("defaults");
+        assert_eq!((settings.devices, settings.chip.names[0]), (1, "sm_80"));
+        assert_eq!((settings.memory, settings.seed), (8 << 30, None));
+        assert_eq!(settings.checks, Checks { races: true, uninitialised: true, streams: true });
+    }
+
+    #[test]
+    fn values_are_read() {
+        assert_eq!(with("PIPER_STANDIN_MEMORY", "512M").map(|s| s.memory), Ok(512 << 20));
+        assert_eq!(with("PIPER_STANDIN_CHIP", "sm_90").map(|s| s.chip.names[0]), Ok("sm_90a"));
+        let checks = with("PIPER_STANDIN_CHECKS", "races, streams").map(|s| s.checks);
+        assert_eq!(checks, Ok(Checks { races: true, uninitialised: false, streams: true }));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_said() {
+        let said = |name: &str, value: &str| with(name, value).err().unwrap_or_default();
+        assert_eq!(
+            said("PIPER_STANDIN_DEVICES", "many"),
+            "PIPER_STANDIN_DEVICES = 'many': expected a number, at most 64"
+        );
+        assert_eq!(
+            said("PIPER_STANDIN_CHIP", "sm_75"),
+            "PIPER_STANDIN_CHIP = 'sm_75': expected sm_80, sm_90a or sm_100a"
+        );
+        for value in ["", "0", "x", "9999999999999G", "\u{fc}"] {
+            assert!(said("PIPER_STANDIN_MEMORY", value).contains("expected bytes"), "{value}");
+        }
+        assert!(said("PIPER_STANDIN_CHECKS", "bounds").contains("expected all, none"));
+    }
 }

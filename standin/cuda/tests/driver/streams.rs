@@ -37,6 +37,25 @@ fn streams_are_ordered_by_events() {
 }
 
 #[test]
+fn a_wait_that_is_left_out_is_noticed() {
+    let of = |wait: &str| alone("streams::one_wait", &[("PIPER_STANDIN_DROP_WAIT", wait)]);
+    let output = of("0");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success());
+    assert!(
+        text.contains("kernel saxpy (number 1 of stream 1) reads what copy to the device"),
+        "{text}"
+    );
+    assert!(of("1").status.success());
+}
+
+#[test]
+#[ignore = "run by the test above, with and without its wait"]
+fn one_wait() {
+    streams_are_ordered_by_events();
+}
+
+#[test]
 fn functions_of_the_host_run_in_order_and_may_not_call_the_driver() {
     unsafe extern "C" fn note(data: *mut c_void) {
         // SAFETY: the test gives a counter that outlives the call.

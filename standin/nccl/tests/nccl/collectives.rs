@@ -184,6 +184,7 @@ pub(crate) fn everything(id: UniqueId, rank: usize, count: usize, device: usize)
     all_of::<Bf16>(&r);
     average(&r);
     halves(&r);
+    replayed(&r);
     assert_eq!(r.asynchronous_error(), 0);
     ok!(nccl, ncclCommDestroy(r.communicator => usize));
 }
@@ -222,6 +223,26 @@ fn halves(r: &Rank) {
         r.communicator => usize, color => i32, 0 => i32, &mut others => *mut usize, 0 => usize
     ));
     assert_eq!(others == 0, color == -1);
+}
+
+/// A captured all-reduce is formed anew at each launch of its graph.
+fn replayed(r: &Rank) {
+    let buffer = r.upload(&[1_i64]);
+    let (mut graph, mut executable) = (0_usize, 0_usize);
+    ok!(cuda, cuStreamBeginCapture_v2(r.stream => usize, 2 => u32));
+    ok!(nccl, ncclAllReduce(
+        buffer => u64, buffer => u64, 1 => usize, 4 => u32, 0 => u32, r.communicator => usize, r.stream => usize
+    ));
+    ok!(cuda, cuStreamEndCapture(r.stream => usize, &mut graph => *mut usize));
+    ok!(cuda, cuGraphInstantiateWithFlags(
+        &mut executable => *mut usize, graph => usize, 0 => u64
+    ));
+    ok!(cuda, cuGraphDestroy(graph => usize));
+    for _ in 0..3 {
+        ok!(cuda, cuGraphLaunch(executable => usize, r.stream => usize));
+    }
+    assert_eq!(r.download::<i64>(buffer, 1), [(r.count as i64).pow(3)]);
+    ok!(cuda, cuGraphExecDestroy(executable => usize));
 }
 
 /// All ranks as threads of this process, each on its device.

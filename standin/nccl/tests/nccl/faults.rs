@@ -156,6 +156,12 @@ fn arguments() {
         assert_eq!(all_reduce(&on_other, buffer, 1), 4);
         let unknown = Rank { communicator: 99, ..r };
         assert_eq!(all_reduce(&unknown, buffer, 1), 4);
+        // One launch has one stream.
+        ok!(nccl, ncclGroupStart());
+        let second = Rank { stream: device(r.rank), ..r };
+        assert_eq!((send(&r, buffer, 0), receive(&second, buffer, 0)), (0, 0));
+        assert_eq!(call!(nccl, ncclGroupEnd()), 5);
+        assert!(last_error(0).contains("a group on two streams"), "{}", last_error(0));
         // A group with a call that failed does nothing.
         ok!(nccl, ncclGroupStart());
         assert_eq!(send(&r, buffer, -1), 4);

@@ -40,6 +40,13 @@ fn four_ranks_in_threads() {
 }
 
 #[test]
+fn four_ranks_in_threads_in_other_orders() {
+    for seed in ["1", "2"] {
+        run("threads", &[("PIPER_STANDIN_DEVICES", "4"), ("PIPER_STANDIN_SEED", seed)]);
+    }
+}
+
+#[test]
 #[ignore = "needs the libraries by name: run by the test above"]
 fn threads() {
     collectives::on_threads(4);
