@@ -5,7 +5,7 @@
 //! program run ahead until somebody waits, and then takes any piece that is ready: a wait that was forgotten shows.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::abi::Code;
 use crate::device::Device;
@@ -50,7 +50,7 @@ fn run(device: &Device) {
     let mut queues = lock();
     loop {
         let line = queues.line(device.ordinal);
-        let ready = ready(line);
+        let ready = ready(line, if dice.is_some() { PATIENCE } else { 1 });
         if ready.is_empty() {
             line.is_asked = false;
             queues = wait_for_change(queues, None);
@@ -69,7 +69,17 @@ fn run(device: &Device) {
         let failed = line.error.is_some();
         line.running = Some(item.done.clone());
         drop(queues);
+        let begin = Instant::now();
         let outcome = if failed { Ok(()) } else { perform(device, &item) };
+        if settings().log_work && item.task.work.is_some() {
+            let (name, lane, tick) = (&item.task.name, item.done.lane, item.done.tick);
+            let word = if failed { "left out" } else { "done" };
+            let time = begin.elapsed().as_micros();
+            eprintln!(
+                "standin: device {}, stream {lane}, number {tick}: {name}: {word} in {time} us",
+                device.ordinal
+            );
+        }
         queues = lock();
         if let Err(fault) = outcome {
             eprintln!("standin: device {}: {}: {}", device.ordinal, item.task.name, fault.message);
@@ -80,14 +90,17 @@ fn run(device: &Device) {
     }
 }
 
-/// Places in the queue of what may start.
-fn ready(line: &Line) -> Vec<usize> {
+/// Places in the queue of what may start, at most so many.
+fn ready(line: &Line, most: usize) -> Vec<usize> {
     let mut found = Vec::new();
     let mut is_blocked = false;
     for (at, item) in line.items.iter().enumerate().take(PATIENCE) {
         let is_ordered = item.task.order == Order::Submitted;
         if item.is_ready() && !(is_ordered && is_blocked) {
             found.push(at);
+            if found.len() == most {
+                break;
+            }
         }
         is_blocked |= is_ordered;
     }

@@ -4,6 +4,7 @@ use std::ffi::{CStr, c_char, c_void};
 
 use crate::abi::Code;
 use crate::call::{calls, put};
+use crate::settings::settings;
 
 macro_rules! exports {
     ($($module:ident: $($name:ident)*;)*) => {
@@ -75,6 +76,9 @@ calls! {
         // SAFETY: the caller's name ends with a zero.
         let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
         let found = find(&name);
+        if found.is_none() && settings().log {
+            eprintln!("standin: cuGetProcAddress: there is no {name}");
+        }
         if !status.is_null() {
             // SAFETY: the caller's place for the result.
             unsafe { put(status, if found.is_some() { 0 } else { SYMBOL_NOT_FOUND })? };

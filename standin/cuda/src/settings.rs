@@ -17,8 +17,10 @@ pub(crate) struct Settings {
     pub(crate) seed: Option<u64>,
     /// `PIPER_STANDIN_DROP_WAIT`: which wait of a stream for an event is left out, from zero.
     pub(crate) drop_wait: Option<u64>,
-    /// `PIPER_STANDIN_LOG`.
+    /// `PIPER_STANDIN_LOG`: calls that fail.
     pub(crate) log: bool,
+    /// `PIPER_STANDIN_LOG` = 2: also all work as it is done.
+    pub(crate) log_work: bool,
     /// `PIPER_STANDIN_CHECKS`.
     pub(crate) checks: Checks,
 }
@@ -77,6 +79,7 @@ fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Settings, String> {
         seed: number("PIPER_STANDIN_SEED", u64::MAX)?,
         drop_wait: number("PIPER_STANDIN_DROP_WAIT", u64::MAX)?,
         log: variable("PIPER_STANDIN_LOG").is_some_and(|v| v != "0"),
+        log_work: variable("PIPER_STANDIN_LOG").is_some_and(|v| v == "2"),
         checks: checks(variable("PIPER_STANDIN_CHECKS").as_deref())?,
     })
 }

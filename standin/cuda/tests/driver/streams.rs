@@ -56,6 +56,16 @@ fn one_wait() {
 }
 
 #[test]
+fn work_is_shown_as_it_is_done() {
+    let output = alone("streams::one_wait", &[("PIPER_STANDIN_LOG", "2")]);
+    let text = String::from_utf8_lossy(&output.stderr);
+    let work = text.lines().filter(|line| line.starts_with("standin: device 0, stream "));
+    let names: Vec<&str> = work.filter_map(|line| line.split(": ").nth(2)).collect();
+    let copy = "copy to the device";
+    assert_eq!(names, [copy, copy, copy, "kernel saxpy", "copy to the host"], "{text}");
+}
+
+#[test]
 fn functions_of_the_host_run_in_order_and_may_not_call_the_driver() {
     unsafe extern "C" fn note(data: *mut c_void) {
         // SAFETY: the test gives a counter that outlives the call.
