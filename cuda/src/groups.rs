@@ -57,10 +57,10 @@ impl Groups {
                     Kind::AllReduce { comm, .. }
                     | Kind::ReduceScatter { comm, .. }
                     | Kind::AllGather { comm, .. }
-                    | Kind::AllToAll { comm, .. } => {
-                        if plan.comms[comm.index()].members.len() > 1 {
-                            collectives.push((*comm, device));
-                        }
+                    | Kind::AllToAll { comm, .. }
+                        if plan.comms[comm.index()].members.len() > 1 =>
+                    {
+                        collectives.push((*comm, device));
                     }
                     _ => {}
                 }
