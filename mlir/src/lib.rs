@@ -14,7 +14,7 @@
 //! ```
 //!
 //! A function takes the kernel's buffers in launch order, then its run-time scalars as f64, and has the semantics of
-//! [`piper_codegen::mod@reference`]: values of bf16 are widened where they are loaded and rounded where they are stored.
+//! [`mod@piper_codegen::reference`]: values of bf16 are widened where they are loaded and rounded where they are stored.
 #![forbid(unsafe_op_in_unsafe_fn)]
 
 mod attention;

@@ -63,7 +63,7 @@ impl Chip {
         }
     }
 
-    /// The chip as a target of [`crate::emit`].
+    /// The chip as a target of [`crate::Compiler::emit`].
     pub fn target(self) -> Target {
         Target {
             triple: Some("nvptx64-nvidia-cuda".into()),
