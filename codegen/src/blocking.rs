@@ -79,9 +79,8 @@ impl Blocking {
 }
 
 impl Kernel {
-    /// Bytes of scratch memory a launch needs, the same for every target. The base should be 64-byte aligned for
-    /// speed; contents before and after do not matter.
-    pub fn workspace_bytes(&self) -> u64 {
+    /// Bytes of scratch memory that a part of a launch needs, the same for every target.
+    pub(crate) fn scratch_bytes(&self) -> u64 {
         let dtype = self.dtype.computed();
         // Results of bf16 are summed in f32 in workspace and rounded once.
         let is_narrow = dtype != self.dtype;

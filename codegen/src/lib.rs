@@ -40,6 +40,7 @@ mod parameters;
 pub mod ptx;
 pub mod reference;
 pub mod scalar;
+mod split;
 mod target;
 
 pub use cache::{CACHE_VARIABLE, Cache};
@@ -48,4 +49,5 @@ pub use compile::{Compiler, Form, Isolation, Made, OptLevel, compile};
 pub use error::CodegenError;
 pub use kernel::Kernel;
 pub use link::shared_object;
+pub use split::Split;
 pub use target::{Target, VectorLevel};

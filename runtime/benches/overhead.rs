@@ -13,7 +13,7 @@ struct Empty;
 
 impl KernelLibrary for Empty {
     fn kernel(&self, _: &KernelDecl) -> Result<Kernel, String> {
-        Ok(Kernel::Native { entry: nothing, keep: None })
+        Ok(Kernel::Native { entry: nothing, parts: None, keep: None })
     }
 }
 

@@ -41,6 +41,11 @@ impl Arena {
             .expect("sizes are checked against the address space when a plan is loaded")
     }
 
+    /// Its size.
+    pub(crate) fn len(&self) -> usize {
+        self.bytes
+    }
+
     /// Address of a byte. It must lie in the block.
     pub(crate) fn at(&self, offset: usize) -> *mut u8 {
         assert!(offset <= self.bytes, "offset {offset} in an arena of {} bytes", self.bytes);

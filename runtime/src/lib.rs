@@ -9,6 +9,8 @@
 //!        arena.rs   resolve.rs  meeting.rs                  worker.rs     session.rs
 //! ```
 //!
+//! With several threads a device, kernels that may be divided run in parts (`pool.rs`), with the same results to the bit.
+//!
 //! Everything that can be looked up is looked up at load: an instruction at run time is a `match`, a few pointers and, for
 //! communication, two atomic additions.
 #![deny(unsafe_op_in_unsafe_fn)]
@@ -17,6 +19,7 @@ mod arena;
 mod library;
 pub mod manifest;
 mod meeting;
+mod pool;
 mod reduce;
 pub mod report;
 mod resolve;
@@ -27,9 +30,10 @@ mod trace;
 mod worker;
 
 pub use library::{
-    Arg, Closure, Closures, Kernel, KernelLibrary, LibraryError, NativeFn, NativeLibrary, Slice,
-    SliceMut,
+    Arg, Closure, Closures, Kernel, KernelLibrary, LibraryError, NativeFn, NativeLibrary,
+    NativePartFn, NativeParts, Slice, SliceMut,
 };
+pub use pool::MOST_THREADS;
 pub use report::{DeviceStats, LoadError, MemoryUse, OutputValue, StepError, StepReport};
 pub use session::{DataSource, Options, Session};
 pub use stop::StopFlag;

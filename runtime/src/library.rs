@@ -11,6 +11,38 @@ use std::sync::Arc;
 pub type NativeFn =
     unsafe extern "C" fn(bufs: *const *mut u8, scalars: *const f64, workspace: *mut u8);
 
+/// Entry point of one part of a compiled kernel: as [`NativeFn`], with which part it is and of how many.
+pub type NativePartFn = unsafe extern "C" fn(
+    bufs: *const *mut u8,
+    scalars: *const f64,
+    workspace: *mut u8,
+    part: u64,
+    parts: u64,
+);
+
+/// How a compiled kernel runs on several threads. All parts may run at the same time, on one workspace: the bytes they share, then
+/// those of each. Results do not depend on the number of parts.
+#[derive(Clone, Copy, Debug)]
+pub struct NativeParts {
+    /// One part.
+    pub entry: NativePartFn,
+    /// What is left to do after all parts.
+    pub end: Option<NativeFn>,
+    /// The most parts that are worth it.
+    pub most: u32,
+    /// Bytes of workspace for all parts.
+    pub shared_bytes: u64,
+    /// Bytes of workspace for each part.
+    pub part_bytes: u64,
+}
+
+impl NativeParts {
+    /// Bytes of workspace of a launch in `parts` parts.
+    pub(crate) fn workspace_bytes(&self, parts: u32) -> u64 {
+        self.shared_bytes.saturating_add(self.part_bytes.saturating_mul(u64::from(parts)))
+    }
+}
+
 /// A kernel as a function on slices: one [`Arg`] per parameter, and the scalars. An error fails the step.
 pub type Closure = dyn Fn(&mut [Arg<'_>], &[f64]) -> Result<(), String> + Send + Sync;
 
@@ -21,6 +53,8 @@ pub enum Kernel {
     Native {
         /// The entry point.
         entry: NativeFn,
+        /// How it runs on several threads, if it may.
+        parts: Option<NativeParts>,
         /// Keeps the code in memory; unloaded with the last clone.
         keep: Option<Arc<libloading::Library>>,
     },
@@ -245,6 +279,34 @@ impl KernelLibrary for NativeLibrary {
         let symbol = unsafe { self.library.get::<NativeFn>(decl.symbol.as_bytes()) };
         let entry =
             *symbol.map_err(|_| format!("the plan's code has no symbol {}", decl.symbol))?;
-        Ok(Kernel::Native { entry, keep: Some(Arc::clone(&self.library)) })
+        let parts = self.parts(&decl.symbol)?;
+        Ok(Kernel::Native { entry, parts, keep: Some(Arc::clone(&self.library)) })
+    }
+}
+
+impl NativeLibrary {
+    /// How a kernel may be divided, which its code says beside it: `symbol$split` holds the most parts, the bytes of workspace that
+    /// they share, those of each part, and whether there is an end.
+    fn parts(&self, symbol: &str) -> Result<Option<NativeParts>, String> {
+        let name = |suffix| format!("{symbol}${suffix}");
+        // SAFETY: the symbol, where it exists, is of this type: it is the compiler's own output.
+        let split = unsafe { self.library.get::<*const [u64; 4]>(name("split").as_bytes()) };
+        let Ok(split) = split else { return Ok(None) };
+        // SAFETY: as above; the object stays loaded.
+        let [most, shared_bytes, part_bytes, has_end] = unsafe { split.read_unaligned() };
+        let missing = |_| format!("the plan's code divides {symbol}, but has no parts of it");
+        // SAFETY: as above.
+        let entry = *unsafe { self.library.get::<NativePartFn>(name("part").as_bytes()) }
+            .map_err(missing)?;
+        let end = match has_end {
+            0 => None,
+            // SAFETY: as above.
+            _ => Some(
+                *unsafe { self.library.get::<NativeFn>(name("end").as_bytes()) }
+                    .map_err(missing)?,
+            ),
+        };
+        let most = u32::try_from(most).unwrap_or(u32::MAX).max(1);
+        Ok(Some(NativeParts { entry, end, most, shared_bytes, part_bytes }))
     }
 }

@@ -1,5 +1,6 @@
 //! What a session tells: results, figures, and errors with their source lines.
 
+use crate::pool::MOST_THREADS;
 use crate::tensor::TensorValue;
 use piper_plan::{Fault, Kind, Plan, Transfer};
 use std::time::Duration;
@@ -33,11 +34,19 @@ pub enum LoadError {
     },
     /// Partitions ask for more workers than a device has here.
     #[error(
-        "the partitions take {workers} workers of each device, but this runtime runs a device on one thread: its streams take turns, in the order of issue"
+        "the partitions take {workers} workers of each device, but it has {threads} here; load the plan with as many threads a device"
     )]
     Workers {
         /// How many are asked for.
         workers: u32,
+        /// How many there are.
+        threads: usize,
+    },
+    /// The number of threads of a device is out of range.
+    #[error("a device has 1 to {MOST_THREADS} threads, not {threads}")]
+    Threads {
+        /// How many were asked for.
+        threads: usize,
     },
     /// A worker thread could not be started.
     #[error("cannot start a worker: {0}")]

@@ -6,7 +6,9 @@ use crate::arena::Arena;
 use crate::library::{Kernel, KernelLibrary};
 use crate::meeting::{Exchange, Meeting, Side};
 use crate::report::LoadError;
-use piper_plan::{BufferId, DType, InputId, Kind, Mode, OutputId, P2p, Plan, ScalarId, Transfer};
+use piper_plan::{
+    BufferId, DType, InputId, Kind, Method, Mode, OutputId, P2p, Plan, ScalarId, Transfer,
+};
 use rustc_hash::FxHashMap;
 
 /// An instruction with its addresses.
@@ -35,6 +37,8 @@ pub(crate) struct Launch {
     /// Its scalars in [`Code::scalars`].
     pub(crate) scalars: std::ops::Range<usize>,
     pub(crate) workspace: *mut u8,
+    /// In how many parts it runs.
+    pub(crate) parts: u32,
 }
 
 /// What one device runs.
@@ -47,8 +51,8 @@ pub(crate) struct Code {
     /// Which runtime scalar stands at each place of the device's scalar array.
     pub(crate) scalars: Vec<ScalarId>,
     pub(crate) arena: Arena,
-    /// Kept because launches point into it.
-    _workspace: Arena,
+    /// Scratch memory; launches point into it.
+    pub(crate) workspace: Arena,
 }
 
 // SAFETY: the addresses lead into arenas that live as long as the `Machine` that owns all code; each device's thread alone
@@ -75,7 +79,12 @@ pub(crate) struct Machine {
     pub(crate) contributions: Vec<Contribution>,
 }
 
-pub(crate) fn resolve(plan: &Plan, library: &dyn KernelLibrary) -> Result<Machine, LoadError> {
+/// `threads` are those of each device.
+pub(crate) fn resolve(
+    plan: &Plan,
+    library: &dyn KernelLibrary,
+    threads: u32,
+) -> Result<Machine, LoadError> {
     let mut kernels = Vec::with_capacity(plan.kernels.len());
     for decl in &plan.kernels {
         let found = library.kernel(decl);
@@ -85,6 +94,7 @@ pub(crate) fn resolve(plan: &Plan, library: &dyn KernelLibrary) -> Result<Machin
     let inputs: Vec<Arena> = plan.inputs.iter().map(|i| Arena::new(bytes(i) as usize)).collect();
     let mut all = Resolver {
         plan,
+        threads,
         kernels,
         inputs: &inputs,
         contributions: Vec::new(),
@@ -110,6 +120,7 @@ type Channel = (u32, usize, usize);
 
 struct Resolver<'a> {
     plan: &'a Plan,
+    threads: u32,
     kernels: Vec<Kernel>,
     inputs: &'a [Arena],
     contributions: Vec<Contribution>,
@@ -125,8 +136,19 @@ impl Resolver<'_> {
             || LoadError::TooLarge { program: program.name.clone(), bytes: program.arena_bytes };
         let size =
             |bytes: u64| usize::try_from(bytes).ok().filter(|&b| b < 1 << 46).ok_or_else(too_large);
+        // In how many parts each instruction runs, with the workspace that takes.
+        let workers: Vec<u32> = program.streams.iter().map(|s| self.workers(s)).collect();
+        let divided = |instr: &piper_plan::Instr| match &instr.kind {
+            Kind::Launch { kernel, .. } => {
+                let workers = workers.get(usize::from(instr.stream)).copied();
+                parts(&self.kernels[kernel.index()], workers.unwrap_or(self.threads))
+            }
+            _ => (1, 0),
+        };
+        let divided: Vec<(u32, u64)> = program.instrs.iter().map(divided).collect();
+        let workspace = divided.iter().map(|d| d.1).fold(program.workspace_bytes, u64::max);
         let (arena, workspace) =
-            (Arena::new(size(program.arena_bytes)?), Arena::new(size(program.workspace_bytes)?));
+            (Arena::new(size(program.arena_bytes)?), Arena::new(size(workspace)?));
         for buffer in program.buffers.iter().filter(|b| b.persistent) {
             // SAFETY: the range lies in the arena (verified), which nobody else knows yet.
             unsafe { arena.at(buffer.offset as usize).write_bytes(0, buffer.bytes() as usize) };
@@ -139,7 +161,7 @@ impl Resolver<'_> {
             ends: Vec::new(),
             scalars: Vec::new(),
             arena,
-            _workspace: workspace,
+            workspace,
         };
         let at = |code: &Code, b: BufferId| code.arena.at(program.buffer(b).offset as usize);
         let bytes = |b: BufferId| program.buffer(b).bytes() as usize;
@@ -157,7 +179,8 @@ impl Resolver<'_> {
                             .map(|p| (p.elems as usize, p.dtype, p.mode))
                             .collect(),
                         scalars: first..code.scalars.len(),
-                        workspace: code._workspace.at(0),
+                        workspace: code.workspace.at(0),
+                        parts: divided[i].0,
                     }))
                 }
                 Kind::Copy { src, dst } => {
@@ -202,6 +225,13 @@ impl Resolver<'_> {
             code.instrs.push(i as u32);
         }
         Ok(code)
+    }
+
+    /// Threads that launches on a stream may have: those of its partition, else all of the device's.
+    fn workers(&self, stream: &str) -> u32 {
+        let of_cpu = self.plan.partitions.iter().filter(|p| p.method == Method::Workers);
+        let mine = of_cpu.clone().find(|p| p.streams.iter().any(|s| s == stream));
+        mine.map_or(self.threads, |p| p.size.min(self.threads)).max(1)
     }
 
     fn row_bytes(&self, input: InputId) -> u64 {
@@ -270,6 +300,17 @@ impl Resolver<'_> {
             .position(|&m| m == device)
             .expect("verified: a device uses only its own groups");
         add((comm.0, group[0], group[0]), group.len(), own, src, dst, exchange);
+    }
+}
+
+/// In how many parts a kernel runs on so many threads, and the bytes of workspace that takes beyond what the plan knows of.
+fn parts(kernel: &Kernel, threads: u32) -> (u32, u64) {
+    match kernel {
+        Kernel::Native { parts: Some(parts), .. } if threads > 1 && parts.most > 1 => {
+            let count = parts.most.min(threads);
+            (count, parts.workspace_bytes(count))
+        }
+        _ => (1, 0),
     }
 }
 

@@ -5,6 +5,7 @@
 use crate::arena::POISON;
 use crate::library::{KernelLibrary, SliceMut};
 use crate::manifest::{self, Stored};
+use crate::pool::{MOST_THREADS, Pool};
 use crate::report::{self, DeviceStats, LoadError, MemoryUse, OutputValue, StepError, StepReport};
 use crate::resolve::{Op, resolve};
 use crate::stop::StopFlag;
@@ -34,6 +35,9 @@ pub struct Options {
     pub seed: u64,
     /// Ends the run between steps.
     pub stop: StopFlag,
+    /// Threads of each virtual device, from 1 to [`MOST_THREADS`]. Kernels in machine code that are large enough run on all of
+    /// them; results are the same to the bit.
+    pub threads_per_device: usize,
     /// Skip the verifier's rules about communication, so that tests can watch a deadlock. Structure is still checked.
     #[doc(hidden)]
     pub allow_hangs: bool,
@@ -46,6 +50,7 @@ impl Default for Options {
             trace: false,
             seed: 0,
             stop: StopFlag::new(),
+            threads_per_device: 1,
             allow_hangs: false,
         }
     }
@@ -69,6 +74,8 @@ pub struct Session {
     options: Options,
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
+    /// The further threads of devices, each with its device.
+    part_threads: Vec<(usize, JoinHandle<()>)>,
     is_poisoned: bool,
 }
 
@@ -88,19 +95,26 @@ impl Session {
             let rendered = faults.iter().map(|f| f.render(&plan)).collect();
             return Err(LoadError::Unsafe { faults, rendered });
         }
+        let threads = options.threads_per_device;
+        if !(1..=MOST_THREADS).contains(&threads) {
+            return Err(LoadError::Threads { threads });
+        }
         // Multiprocessors mean nothing to a thread, but workers would be promised and not there.
         let of_cpu = plan.partitions.iter().filter(|p| p.method == piper_plan::Method::Workers);
         let workers = of_cpu.map(|p| p.size).fold(0, u32::saturating_add);
-        if workers > 1 {
-            return Err(LoadError::Workers { workers });
+        if workers as usize > threads {
+            return Err(LoadError::Workers { workers, threads });
         }
-        let machine = resolve(&plan, library)?;
+        let machine = resolve(&plan, library, threads as u32)?;
         let devices = machine.codes.len();
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let pool = |_| Pool::new(threads - 1, devices * threads > cores);
         let shared = Arc::new(Shared {
             machine,
             status: (0..devices)
                 .map(|_| Status { asleep_at: AtomicU32::new(NOWHERE), ..Status::default() })
                 .collect(),
+            pools: (0..devices).map(pool).collect(),
             scalars: plan.scalars.iter().map(|_| AtomicU64::new(0)).collect(),
             step: AtomicU64::new(0),
             ended: AtomicU32::new(0),
@@ -113,14 +127,26 @@ impl Session {
             is_traced: options.trace,
             epoch: Instant::now(),
         });
+        let (threads, part_threads) = (Vec::new(), Vec::new());
         let mut session =
-            Session { plan, options, shared, threads: Vec::new(), is_poisoned: false };
+            Session { plan, options, shared, threads, part_threads, is_poisoned: false };
         session.initialise();
+        let named = |name: String| std::thread::Builder::new().name(name).stack_size(8 << 20);
         for device in 0..devices {
             let shared = Arc::clone(&session.shared);
-            let builder =
-                std::thread::Builder::new().name(format!("device {device}")).stack_size(8 << 20);
+            let builder = named(format!("device {device}"));
             session.threads.push(builder.spawn(move || shared.work(device))?);
+        }
+        for device in 0..devices {
+            let mut threads = Vec::new();
+            for index in 0..session.shared.pools[device].threads() {
+                let shared = Arc::clone(&session.shared);
+                let builder = named(format!("device {device} part {}", index + 1));
+                let thread = builder.spawn(move || shared.pools[device].work(index))?;
+                threads.push(thread.thread().clone());
+                session.part_threads.push((device, thread));
+            }
+            session.shared.pools[device].started(threads);
         }
         let handles = session.threads.iter().map(|t| t.thread().clone()).collect();
         assert!(session.shared.workers.set(handles).is_ok(), "set once");
@@ -342,7 +368,8 @@ impl Session {
             // SAFETY: no step is running, so nobody writes to the arena.
             let bytes = unsafe { code.arena.bytes() };
             let used = bytes.iter().rposition(|&b| b != POISON).map_or(0, |at| at as u64 + 1);
-            MemoryUse { planned: program.arena_bytes, used, workspace: program.workspace_bytes }
+            let workspace = code.workspace.len() as u64;
+            MemoryUse { planned: program.arena_bytes, used, workspace }
         };
         self.shared.machine.codes.iter().enumerate().map(of).collect()
     }
@@ -364,15 +391,22 @@ impl Drop for Session {
         self.shared.abort.store(true, Ordering::Release);
         self.shared.quit.store(true, Ordering::Release);
         self.shared.wake_all();
+        self.shared.pools.iter().for_each(Pool::quit);
         let step = self.steps();
+        // A worker that never came back from a kernel keeps its memory (shared) and is left behind.
+        let has_ended = |device: usize| {
+            let status = self.shared.status.get(device);
+            status.is_some_and(|s| s.ended.load(Ordering::Acquire) >= step)
+        };
+        for (device, thread) in self.part_threads.drain(..) {
+            if has_ended(device) {
+                // Where loading failed half way, the pool does not know it yet.
+                thread.thread().unpark();
+                let _ = thread.join();
+            }
+        }
         for (device, thread) in self.threads.drain(..).enumerate() {
-            // A worker that never came back from a kernel keeps its memory (shared) and is left behind.
-            if self
-                .shared
-                .status
-                .get(device)
-                .is_some_and(|s| s.ended.load(Ordering::Acquire) >= step)
-            {
+            if has_ended(device) {
                 thread.thread().unpark();
                 // Workers catch panics; nothing is lost with the result.
                 let _ = thread.join();

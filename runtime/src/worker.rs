@@ -2,8 +2,9 @@
 
 #![allow(unsafe_code)]
 
-use crate::library::{Arg, Kernel, SliceMut};
+use crate::library::{Arg, Kernel, NativeParts, SliceMut};
 use crate::meeting::{Arrival, Meeting};
+use crate::pool::{Divided, Pool};
 use crate::resolve::{Code, Launch, Machine, Op};
 use crate::trace::Span;
 use std::cell::Cell;
@@ -44,6 +45,8 @@ pub(crate) struct Failure {
 pub(crate) struct Shared {
     pub(crate) machine: Machine,
     pub(crate) status: Vec<Status>,
+    /// The further threads of each device.
+    pub(crate) pools: Vec<Pool>,
     /// Values of the plan's scalars this step, as bits.
     pub(crate) scalars: Vec<AtomicU64>,
     /// The step to run; workers sleep until it grows.
@@ -196,6 +199,22 @@ impl Run<'_> {
     fn launch(&self, launch: &Launch, scalars: &[f64]) -> Result<(), String> {
         let scalars = &scalars[launch.scalars.clone()];
         match &launch.kernel {
+            Kernel::Native { parts: Some(NativeParts { entry, end, .. }), .. }
+                if launch.parts > 1 =>
+            {
+                let (bufs, scalars) = (launch.bufs.as_ptr(), scalars.as_ptr());
+                let workspace = launch.workspace;
+                let divided =
+                    Divided { entry: *entry, bufs, scalars, workspace, parts: launch.parts };
+                // SAFETY: as below, with a workspace for so many parts; this is the device's own thread.
+                unsafe {
+                    self.shared.pools[self.device].run(divided);
+                    if let Some(end) = end {
+                        end(bufs, scalars, workspace);
+                    }
+                }
+                Ok(())
+            }
             Kernel::Native { entry, .. } => {
                 // SAFETY: buffers, scalars and workspace are as the declaration says (verified), and the library vouches
                 // that the symbol is a kernel of that declaration.

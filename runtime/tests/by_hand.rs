@@ -482,13 +482,21 @@ fn partitions_of_workers_that_a_device_does_not_have_are_refused() {
         ..piper_plan::Partition::default()
     };
     let library = Closures::new().with("k", |_, _| Ok(()));
-    let load = |partitions| {
+    let load_with = |partitions, threads_per_device| {
         let plan = Plan { partitions, ..with_kernel() };
-        Session::load(plan, &library, Options::default()).map(|_| ())
+        let options = Options { threads_per_device, ..Options::default() };
+        Session::load(plan, &library, options).map(|_| ())
     };
+    let load = |partitions| load_with(partitions, 1);
     let workers = piper_plan::Method::Workers;
-    let two = load(vec![partition("a", workers, 1, "x"), partition("b", workers, 1, "y")]);
-    assert!(matches!(two, Err(LoadError::Workers { workers: 2 })), "{two:?}");
+    let both = vec![partition("a", workers, 1, "x"), partition("b", workers, 1, "y")];
+    let two = load(both.clone());
+    assert!(matches!(two, Err(LoadError::Workers { workers: 2, threads: 1 })), "{two:?}");
+    load_with(both, 2).expect("a device has two threads");
+    for threads in [0, MOST_THREADS + 1] {
+        let none = load_with(vec![], threads).expect_err("no such number of threads");
+        assert_eq!(none.to_string(), format!("a device has 1 to 1024 threads, not {threads}"));
+    }
     load(vec![partition("a", workers, 1, "x")]).expect("a device has a thread");
     // Multiprocessors of another machine are no promise of this one.
     load(vec![partition("a", piper_plan::Method::Green, 24, "x")]).expect("runs here too");

@@ -7,6 +7,18 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 const SOURCE: &str = r#"
+const unsigned long axpy$split[4] = {3, 64, 64, 1};
+void axpy$part(char *const *bufs, const double *scalars, char *workspace, unsigned long part, unsigned long parts) {
+    const float *x = (const float *)bufs[0];
+    float *t = (float *)workspace, *own = (float *)(workspace + 64 + 64 * part);
+    for (unsigned long i = 5 * part / parts; i < 5 * (part + 1) / parts; i++) {
+        own[i] = (float)scalars[0] * x[i];
+        t[i] = own[i];
+    }
+}
+void axpy$end(char *const *bufs, const double *scalars, char *workspace) {
+    for (int i = 0; i < 5; i++) ((float *)bufs[1])[i] += ((float *)workspace)[i] + 1000.0f;
+}
 void axpy(char *const *bufs, const double *scalars, char *workspace) {
     const float *x = (const float *)bufs[0];
     float *y = (float *)bufs[1], *t = (float *)workspace;
@@ -93,6 +105,38 @@ fn code_travels_in_the_file_and_runs() {
     session.step(&data).unwrap();
     session.step(&data).unwrap();
     assert_eq!(session.state("y").unwrap().to_f64(), [7.0; 5]); // 1 + 1*2 + 2*2
+}
+
+/// The divided form adds a thousand, so that it shows which one ran.
+#[test]
+fn with_several_threads_a_kernel_runs_in_parts_and_ends() {
+    for (threads, streams, added) in
+        [(1, &["other"][..], 0.0), (2, &[], 1000.0), (5, &[], 1000.0), (4, &["main"], 0.0)]
+    {
+        let library = NativeLibrary::of_plan(&plan()).unwrap();
+        // A partition of one worker keeps its stream to one thread.
+        let partition = Partition {
+            name: "p".into(),
+            method: Method::Workers,
+            size: 1,
+            total: 4,
+            arch: "cpu".into(),
+            streams: streams.iter().map(|s| (*s).into()).collect(),
+            ..Partition::default()
+        };
+        let partitions = if streams == ["main"] { vec![partition] } else { vec![] };
+        let plan = Plan { partitions, ..plan() };
+        let options = Options { threads_per_device: threads, ..Options::default() };
+        let mut session = Session::load(plan, &library, options).unwrap_or_else(|e| panic!("{e}"));
+        let data = |_: u64, _: &Input, _: SliceMut<'_>| Ok(());
+        for _ in 0..3 {
+            session.step(&data).unwrap();
+        }
+        let expected = 1.0 + 2.0 * (1.0 + 2.0 + 3.0) + 3.0 * added;
+        assert_eq!(session.state("y").unwrap().to_f64(), [expected; 5], "{threads} threads");
+        let workspace = if added == 0.0 { 20 } else { 64 + 64 * threads.min(3) as u64 };
+        assert_eq!(session.memory()[0].workspace, workspace);
+    }
 }
 
 #[test]

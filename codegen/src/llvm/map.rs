@@ -6,6 +6,7 @@ use super::gemm::{self, Finished, Product};
 use crate::blocking::{Blocking, SUM_ROWS};
 use crate::kernel::{Access, Dtype, Epilogue, Gemm, Map};
 use crate::scalar::{ScalarOp, ScalarProgram};
+use crate::split::{COLUMNS, Cut, TILE_ROWS};
 use inkwell::{FloatPredicate, IntPredicate};
 
 /// Emits `program` and returns its results. With `lanes` the values are vectors, else scalars.
@@ -80,7 +81,7 @@ fn runtime_scalars<'c>(k: &Launch<'_, 'c>, count: u32) -> Vec<V<'c>> {
 }
 
 /// Emits an elementwise kernel.
-pub(super) fn map(k: &Launch<'_, '_>, m: &Map) {
+pub(super) fn map<'c>(k: &Launch<'_, 'c>, m: &Map) {
     let e = k.e;
     let dtype = e.dtype();
     let scalars = runtime_scalars(k, m.scalars);
@@ -95,29 +96,30 @@ pub(super) fn map(k: &Launch<'_, '_>, m: &Map) {
     e.set_dtype(dtype);
     let uniforms: Vec<V> = uniforms.into_iter().map(|u| e.convert(u, dtype)).collect();
 
-    let broadcast = m.operands.iter().any(|o| matches!(o.access, Access::Row | Access::Column));
-    let (rows, cols) = if broadcast { (m.rows, m.cols) } else { (1, m.rows * m.cols) };
     // Scalar operands are read once: a buffer that is both such an operand and an output would change under way.
     let ones = scalar_operands(e, m.operands.iter().map(|o| o.access), &k.buffers);
-    e.for_each(e.n(0), e.n(rows), 1, |r| {
-        let start = e.imul(r, e.n(cols));
-        e.for_pieces(cols, |c, width| {
-            let here = e.iadd(start, c);
-            let input = |i: u32| {
-                let buffer = k.buffers[i as usize];
-                match m.operands[i as usize].access {
-                    Access::Full => e.load_piece(buffer, here, width),
-                    Access::Row => e.load_piece(buffer, c, width),
-                    Access::Column => e.load(buffer, r),
-                    Access::Scalar => ones[i as usize].expect("loaded above"),
-                }
-            };
-            let results = program(e, &m.body, Some(e.lanes()), input, |i| uniforms[i as usize]);
-            for (&operand, value) in m.stores.iter().zip(results) {
-                e.store_piece(k.buffers[operand as usize], here, value, width);
+    let piece = |r: I<'c>, c: I<'c>, here: I<'c>, width: u64| {
+        let input = |i: u32| {
+            let buffer = k.buffers[i as usize];
+            match m.operands[i as usize].access {
+                Access::Full => e.load_piece(buffer, here, width),
+                Access::Row => e.load_piece(buffer, c, width),
+                Access::Column => e.load(buffer, r),
+                Access::Scalar => ones[i as usize].expect("loaded above"),
             }
-        });
-    });
+        };
+        let results = program(e, &m.body, Some(e.lanes()), input, |i| uniforms[i as usize]);
+        for (&operand, value) in m.stores.iter().zip(results) {
+            e.store_piece(k.buffers[operand as usize], here, value, width);
+        }
+    };
+    match m.walked() {
+        (1, elems) => k.for_elements(elems, |i, width| piece(e.n(0), i, i, width)),
+        (rows, cols) => k.for_rows(rows, |r| {
+            let start = e.imul(r, e.n(cols));
+            e.for_pieces(cols, |c, width| piece(r, c, e.iadd(start, c), width));
+        }),
+    }
 }
 
 /// The values of operands of one element, each read once; `None` for the others.
@@ -148,7 +150,12 @@ pub(super) fn gemm<'c>(k: &Launch<'_, 'c>, g: &Gemm) {
     let sums = e.at(k.workspace, e.n(blocking.packing_elems(blocking.packs_a, e.dtype())));
     let rows_at_once = if has_sums { SUM_ROWS } else { g.m.max(1) };
 
-    let each = |batch: I<'c>, top: I<'c>| {
+    // The columns of this part, and the rows of each product of the batch that are its own.
+    let (columns, pieces) = match g.cut() {
+        Cut::Rows => ([e.n(0), e.n(g.n)], k.share(g.batch * g.pieces())),
+        Cut::Columns => (k.share_of(g.n, COLUMNS), [e.n(0), e.n(g.batch * g.pieces())]),
+    };
+    let each = |batch: I<'c>, top: I<'c>, bottom: I<'c>| {
         let part = |rows: u64, cols: u64| e.imul(batch, e.n(rows * cols));
         let first_row = e.iadd(e.imul(batch, e.n(g.m)), top);
         let lda = if g.transpose_a { g.m } else { g.k };
@@ -157,7 +164,8 @@ pub(super) fn gemm<'c>(k: &Launch<'_, 'c>, g: &Gemm) {
             let row = e.iadd(first_row, r);
             let here = e.iadd(e.imul(row, e.n(g.n)), c);
             let mut value = if has_sums {
-                let place = e.iadd(e.imul(r, e.n(blocking.nc)), e.isub(c, f.col));
+                let place =
+                    e.iadd(e.imul(r, e.n(blocking.nc)), e.isub(e.isub(c, columns[0]), f.col));
                 e.load_piece(sums, place, width)
             } else {
                 e.load_piece(outputs[0], here, width)
@@ -187,27 +195,30 @@ pub(super) fn gemm<'c>(k: &Launch<'_, 'c>, g: &Gemm) {
         };
         let finish = |f: Finished<'c>| {
             let rest = g.n % lanes;
+            let [first, end] = [f.col, f.col_end].map(|c| e.iadd(columns[0], c));
             e.for_each(f.row, f.row_end, 1, |r| {
                 // Blocks start at multiples of the virtual vector, so only the last one of a row ends within one.
-                let whole = e.isub(f.col_end, e.irem(f.col_end, lanes));
-                e.for_each(f.col, whole, lanes, |c| piece(&f, r, c, lanes));
+                let whole = e.isub(end, e.irem(end, lanes));
+                e.for_each(first, whole, lanes, |c| piece(&f, r, c, lanes));
                 if rest > 0 {
-                    let last = e.icmp(IntPredicate::EQ, f.col_end, e.n(g.n));
+                    let last = e.icmp(IntPredicate::EQ, end, e.n(g.n));
                     e.if_true(last, || piece(&f, r, e.n(g.n - rest), rest));
                 }
             });
         };
+        let b_first = if g.transpose_b { e.imul(columns[0], e.n(g.k)) } else { columns[0] };
+        let c_first = e.iadd(e.imul(first_row, e.n(g.n)), columns[0]);
         let product = Product {
-            m: e.imin(e.n(rows_at_once), e.isub(e.n(g.m), top)),
-            n: e.n(g.n),
+            m: e.imin(e.n(rows_at_once), e.isub(bottom, top)),
+            n: e.isub(columns[1], columns[0]),
             k: e.n(g.k),
             a: e.at(k.buffers[0], e.iadd(part(g.m, g.k), a_top)),
             lda: e.n(lda),
             transpose_a: g.transpose_a,
-            b: e.at(k.buffers[1], part(g.k, g.n)),
+            b: e.at(k.buffers[1], e.iadd(part(g.k, g.n), b_first)),
             ldb: e.n(if g.transpose_b { g.k } else { g.n }),
             transpose_b: g.transpose_b,
-            c: if has_sums { sums } else { e.at(outputs[0], e.imul(first_row, e.n(g.n))) },
+            c: if has_sums { sums } else { e.at(outputs[0], c_first) },
             ldc: e.n(if has_sums { blocking.nc } else { g.n }),
             accumulate: g.accumulate && !has_sums,
             is_narrow: gemm::is_narrow(e, g.n),
@@ -218,7 +229,25 @@ pub(super) fn gemm<'c>(k: &Launch<'_, 'c>, g: &Gemm) {
             if g.bias || g.epilogue.is_some() || has_sums { Some(&finish) } else { None };
         gemm::product(e, &product, finish);
     };
-    e.for_each(e.n(0), e.n(g.batch), 1, |batch| {
-        e.for_each(e.n(0), e.n(g.m), rows_at_once, |top| each(batch, top));
+    let all = g.pieces();
+    let [from, to] = pieces;
+    let end = e.idiv(e.iadd(to, e.n(all - 1)), all);
+    e.for_each(e.idiv(from, all), end, 1, |batch| {
+        let [top, bottom] = match g.cut() {
+            Cut::Columns => [e.n(0), e.n(g.m)],
+            // What of this product's pieces lies between the part's first and last.
+            Cut::Rows => {
+                let first = e.imul(batch, e.n(all));
+                let inside = |piece| e.imin(e.isub(piece, first), e.n(all));
+                let from = e.select(
+                    e.icmp(IntPredicate::ULT, from, first).into(),
+                    first.into(),
+                    from.into(),
+                );
+                [from.into_int_value(), to]
+                    .map(|piece| e.imin(e.imul(inside(piece), e.n(TILE_ROWS)), e.n(g.m)))
+            }
+        };
+        e.for_each(top, bottom, rows_at_once, |top| each(batch, top, bottom));
     });
 }

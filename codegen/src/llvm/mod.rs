@@ -5,6 +5,12 @@
 //! memory of [`Kernel::workspace_bytes`] (may be null if that is zero). Distinct parameters must not overlap, except
 //! that operands of a map with full access may be one buffer, so an elementwise result may replace its input.
 //! Buffers need the alignment of their element type; 64 bytes is faster.
+//!
+//! A kernel whose launches may be divided ([`Kernel::split`]) is also `void symbol$part(ptr buffers, ptr scalars, ptr workspace,
+//! i64 part, i64 parts)`: all parts from 0 on may run at the same time, with one workspace of
+//! [`Split::workspace_bytes`](crate::Split::workspace_bytes) of their number. Where something is left to do after all of
+//! them, it is `void symbol$end(ptr buffers, ptr scalars, ptr workspace)`. How it may be divided stands in the object, too:
+//! `symbol$split` is four i64, the fields of [`Split`](crate::Split). `symbol` is all of it, one after the other.
 
 mod attention;
 pub(crate) mod emit;
@@ -19,8 +25,9 @@ pub(crate) mod rows;
 use crate::compile::OptLevel;
 use crate::error::CodegenError;
 use crate::kernel::{Body, Dtype, Kernel, Parameter};
+use crate::split::ELEMENTS;
 use crate::target::Target;
-use emit::{Emitter, P};
+use emit::{Emitter, I, P, V};
 use inkwell::OptimizationLevel;
 use inkwell::context::Context;
 use inkwell::module::Linkage;
@@ -35,8 +42,46 @@ pub(crate) struct Launch<'e, 'c> {
     e: &'e Emitter<'c>,
     buffers: Vec<P<'c>>,
     scalars: P<'c>,
+    /// Of this part alone.
     workspace: P<'c>,
+    /// Of all parts.
+    shared: P<'c>,
+    /// Which part of how many; `None` for all.
+    part: Option<[I<'c>; 2]>,
 }
+
+impl<'c> Launch<'_, 'c> {
+    /// Which of `pieces` this part takes: from the first up to the second.
+    fn share(&self, pieces: u64) -> [I<'c>; 2] {
+        let e = self.e;
+        let Some([part, parts]) = self.part else { return [e.n(0), e.n(pieces)] };
+        let before = |part| e.idivided(e.imul(part, e.n(pieces)), parts);
+        [before(part), before(e.iadd(part, e.n(1)))]
+    }
+
+    /// Which of `count` rows, columns or elements this part takes, if it takes `together` at a time.
+    fn share_of(&self, count: u64, together: u64) -> [I<'c>; 2] {
+        let e = self.e;
+        self.share(count.div_ceil(together)).map(|at| e.imin(e.imul(at, e.n(together)), e.n(count)))
+    }
+
+    /// Runs `body` for each row of this part's.
+    fn for_rows(&self, rows: u64, body: impl FnOnce(I<'c>)) {
+        let [from, to] = self.share(rows);
+        self.e.for_each(from, to, 1, body);
+    }
+
+    /// Runs `body` for pieces of this part's elements, as [`Emitter::for_pieces`] does for all.
+    fn for_elements(&self, elems: u64, body: impl Fn(I<'c>, u64)) {
+        let [from, to] = self.share_of(elems, ELEMENTS);
+        self.e.for_pieces_of(from, to, elems, body);
+    }
+}
+
+/// How the names of a kernel's further functions end.
+const PART: &str = "$part";
+const END: &str = "$end";
+const SPLIT: &str = "$split";
 
 /// Compiles kernels to a relocatable object file, in this process.
 ///
@@ -154,20 +199,64 @@ fn target_machine(target: &Target, opt: OptLevel) -> Result<TargetMachine, Codeg
         .ok_or_else(|| refused("LLVM has no target machine for it".into()))
 }
 
-fn function(e: &Emitter<'_>, symbol: &str, kernel: &Kernel) {
+fn function<'c>(e: &Emitter<'c>, symbol: &str, kernel: &Kernel) {
     let parameters = kernel.parameters();
-    let ptr = e.ptr_type();
+    let split = kernel.split();
+    let (ptr, int) = (e.ptr_type(), e.i64().into());
     e.set_dtype(kernel.dtype);
-    e.define(symbol, Linkage::External, &[ptr, ptr, ptr], |args| {
+    let launch = |args: &[V<'c>]| {
         let (table, pointer) = (args[0].into_pointer_value(), ptr.into_pointer_type());
         let buffer = |(i, parameter): (usize, &Parameter)| {
             let place = e.at_typed(table, e.n(i as u64), pointer);
             e.pointer(e.load_typed(pointer, place, 8), parameter.dtype)
         };
         let buffers = parameters.iter().enumerate().map(buffer).collect();
-        let (scalars, workspace) = (e.pointer(args[1], Dtype::F64), e.pointer(args[2], e.dtype()));
-        body(&Launch { e, buffers, scalars, workspace }, &kernel.body);
+        let (scalars, shared) = (e.pointer(args[1], Dtype::F64), e.pointer(args[2], e.dtype()));
+        let part = args.get(3..5).map(|part| [part[0].into_int_value(), part[1].into_int_value()]);
+        let mut workspace = e.at(shared, e.n(split.shared_bytes / e.dtype().bytes()));
+        if let Some([part, _]) = part {
+            let slice = split.part_bytes / e.dtype().bytes();
+            workspace = e.at(workspace, e.imul(part, e.n(slice)));
+        }
+        Launch { e, buffers, scalars, workspace, shared, part }
+    };
+    if split.parts == 1 {
+        e.define(symbol, Linkage::External, &[ptr, ptr, ptr], |args| {
+            body(&launch(args), &kernel.body);
+            if split.has_end {
+                end(&launch(args), &kernel.body);
+            }
+        });
+        return;
+    }
+    let part_symbol = format!("{symbol}{PART}");
+    let part = e.define(&part_symbol, Linkage::External, &[ptr, ptr, ptr, int, int], |args| {
+        body(&launch(args), &kernel.body);
     });
+    let end = split.has_end.then(|| {
+        e.define(&format!("{symbol}{END}"), Linkage::External, &[ptr, ptr, ptr], |args| {
+            end(&launch(args), &kernel.body);
+        })
+    });
+    e.define(symbol, Linkage::External, &[ptr, ptr, ptr], |args| {
+        e.call(part, &[args, &[e.n(0).into(), e.n(1).into()]].concat());
+        if let Some(end) = end {
+            e.call(end, args);
+        }
+    });
+    let fields = [split.parts, split.shared_bytes, split.part_bytes, u64::from(split.has_end)];
+    let fields = e.i64().const_array(&fields.map(|field| e.n(field)));
+    let global = e.module.add_global(fields.get_type(), None, &format!("{symbol}{SPLIT}"));
+    global.set_initializer(&fields);
+    global.set_constant(true);
+}
+
+/// What is left to do after all parts: sums of their sums.
+fn end(k: &Launch<'_, '_>, body: &Body) {
+    match body {
+        &Body::SumSquares { elems } => rows::sum_of_squares(k, elems),
+        _ => unreachable!("no other kernel has sums over pieces"),
+    }
 }
 
 fn body(k: &Launch<'_, '_>, body: &Body) {

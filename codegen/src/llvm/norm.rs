@@ -45,7 +45,7 @@ pub(super) fn forward(k: &Launch<'_, '_>, n: &Norm) {
     let e = k.e;
     let (gamma, y) = (k.buffers[1], *k.buffers.last().expect("a norm has an output"));
     let beta = (n.kind == NormKind::Layer).then(|| k.buffers[2]);
-    e.for_each(e.n(0), e.n(n.rows), 1, |r| {
+    k.for_rows(n.rows, |r| {
         let start = e.imul(r, e.n(n.cols));
         let (x, y) = (e.at(k.buffers[0], start), e.at(y, start));
         let stats = statistics(e, n, x);
@@ -64,7 +64,7 @@ pub(super) fn input_gradient(k: &Launch<'_, '_>, n: &Norm) {
     let e = k.e;
     let gamma = k.buffers[1];
     let count = e.float(n.cols as f64);
-    e.for_each(e.n(0), e.n(n.rows), 1, |r| {
+    k.for_rows(n.rows, |r| {
         let start = e.imul(r, e.n(n.cols));
         let [x, dy, dx] = [0, 2, 3].map(|i: usize| e.at(k.buffers[i], start));
         let stats = statistics(e, n, x);
@@ -80,16 +80,16 @@ pub(super) fn input_gradient(k: &Launch<'_, '_>, n: &Norm) {
     });
 }
 
-/// `x, dy, dgamma, [dbeta]`.
+/// `x, dy, dgamma, [dbeta]`. Parts take columns; each finds the statistics of all rows.
 pub(super) fn weight_gradient(k: &Launch<'_, '_>, n: &Norm) {
     let e = k.e;
-    super::rows::summed(k, &k.buffers[2..], n.cols, |sums| {
+    super::rows::summed(k, &k.buffers[2..], [1, n.cols], |sums, [from, to]| {
         let (dgamma, dbeta) = (sums[0], sums.get(1).copied());
         e.for_each(e.n(0), e.n(n.rows), 1, |r| {
             let start = e.imul(r, e.n(n.cols));
             let (x, dy) = (e.at(k.buffers[0], start), e.at(k.buffers[1], start));
             let stats = statistics(e, n, x);
-            e.for_pieces(n.cols, |c, width| {
+            e.for_pieces_of(from, to, n.cols, |c, width| {
                 let gradient = e.load_piece(dy, c, width);
                 let normal = stats.normalise(e, e.load_piece(x, c, width));
                 let sum = e.add(e.load_piece(dgamma, c, width), e.mul(gradient, normal));

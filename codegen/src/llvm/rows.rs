@@ -4,6 +4,7 @@
 use super::Launch;
 use super::emit::{Emitter, I, P, V, built};
 use crate::kernel::{Dtype, Embedding};
+use crate::split::{COLUMNS, SQUARES};
 use inkwell::IntPredicate;
 use inkwell::module::Linkage;
 
@@ -18,31 +19,41 @@ pub(super) fn copy<'c>(e: &Emitter<'c>, from: P<'c>, to: P<'c>, elems: u64) {
     e.for_pieces(elems, |i, width| e.store_piece(to, i, e.load_piece(from, i, width), width));
 }
 
-/// Runs `body` on places for sums of `elems` elements each, which start at zero: the results themselves, or, where those
-/// are of bf16, workspace, which is rounded to them at the end.
+/// Runs `body` on places for sums of `[rows, cols]` elements each, and on the columns of this part. They start at zero: the
+/// results themselves, or, where those are of bf16, workspace, which is rounded to them at the end.
 pub(super) fn summed<'c>(
     k: &Launch<'_, 'c>,
     results: &[P<'c>],
-    elems: u64,
-    body: impl FnOnce(&[P<'c>]),
+    [rows, cols]: [u64; 2],
+    body: impl FnOnce(&[P<'c>], [I<'c>; 2]),
 ) {
     let e = k.e;
     let place = |(i, result): (usize, &P<'c>)| match result.element {
-        Dtype::Bf16 => e.at(k.workspace, e.n(i as u64 * elems)),
+        Dtype::Bf16 => e.at(k.shared, e.n(i as u64 * rows * cols)),
         _ => *result,
     };
     let sums: Vec<P<'c>> = results.iter().enumerate().map(place).collect();
-    sums.iter().for_each(|sum| fill_zero(e, *sum, elems));
-    body(&sums);
+    let [from, to] = k.share_of(cols, COLUMNS);
+    let each = |body: &dyn Fn(I<'c>, u64)| {
+        e.for_each(e.n(0), e.n(rows), 1, |row| {
+            let start = e.imul(row, e.n(cols));
+            e.for_pieces_of(from, to, cols, |c, width| body(e.iadd(start, c), width));
+        });
+    };
+    let zero = e.vector(e.lanes()).const_zero().into();
+    for sum in &sums {
+        each(&|at, width| e.store_piece(*sum, at, zero, width));
+    }
+    body(&sums, [from, to]);
     for (sum, result) in sums.iter().zip(results).filter(|(_, r)| r.element == Dtype::Bf16) {
-        copy(e, *sum, *result, elems);
+        each(&|at, width| e.store_piece(*result, at, e.load_piece(*sum, at, width), width));
     }
 }
 
 /// `x, y`.
 pub(super) fn cast(k: &Launch<'_, '_>, elems: u64, to: Dtype) {
     let e = k.e;
-    e.for_pieces(elems, |i, width| {
+    k.for_elements(elems, |i, width| {
         let value = e.load_piece(k.buffers[0], i, width);
         e.store_piece(k.buffers[1], i, e.convert_lanes(value, to.computed()), width);
     });
@@ -65,7 +76,7 @@ pub(super) fn token<'c>(
 pub(super) fn embedding(k: &Launch<'_, '_>, s: &Embedding) {
     let e = k.e;
     let nan = e.float(f64::NAN);
-    e.for_each(e.n(0), e.n(s.rows), 1, |r| {
+    k.for_rows(s.rows, |r| {
         let (token, legal) = token(e, k.buffers[0], r, s.vocab);
         let from = e.at(k.buffers[1], e.imul(token, e.n(s.dim)));
         let to = e.at(k.buffers[2], e.imul(r, e.n(s.dim)));
@@ -80,20 +91,21 @@ pub(super) fn embedding(k: &Launch<'_, '_>, s: &Embedding) {
 /// `tokens, dy, dw`.
 pub(super) fn embedding_gradient(k: &Launch<'_, '_>, s: &Embedding) {
     let e = k.e;
-    summed(k, &[k.buffers[2]], s.vocab * s.dim, |sums| {
+    summed(k, &[k.buffers[2]], [s.vocab, s.dim], |sums, columns| {
         e.for_each(e.n(0), e.n(s.rows), 1, |r| {
             let (token, legal) = token(e, k.buffers[0], r, s.vocab);
             e.if_true(legal, || {
                 let from = e.at(k.buffers[1], e.imul(r, e.n(s.dim)));
                 let to = e.at(sums[0], e.imul(token, e.n(s.dim)));
-                add_row(e, from, to, s.dim);
+                add_row(e, from, to, s.dim, columns);
             });
         });
     });
 }
 
-fn add_row<'c>(e: &Emitter<'c>, from: P<'c>, to: P<'c>, cols: u64) {
-    e.for_pieces(cols, |c, width| {
+/// Adds the columns of a part.
+fn add_row<'c>(e: &Emitter<'c>, from: P<'c>, to: P<'c>, cols: u64, [first, end]: [I<'c>; 2]) {
+    e.for_pieces_of(first, end, cols, |c, width| {
         let sum = e.add(e.load_piece(to, c, width), e.load_piece(from, c, width));
         e.store_piece(to, c, sum, width);
     });
@@ -102,9 +114,9 @@ fn add_row<'c>(e: &Emitter<'c>, from: P<'c>, to: P<'c>, cols: u64) {
 /// `x, y`.
 pub(super) fn sum_rows(k: &Launch<'_, '_>, rows: u64, cols: u64) {
     let e = k.e;
-    summed(k, &[k.buffers[1]], cols, |sums| {
+    summed(k, &[k.buffers[1]], [1, cols], |sums, columns| {
         e.for_each(e.n(0), e.n(rows), 1, |r| {
-            add_row(e, e.at(k.buffers[0], e.imul(r, e.n(cols))), sums[0], cols);
+            add_row(e, e.at(k.buffers[0], e.imul(r, e.n(cols))), sums[0], cols, columns);
         });
     });
 }
@@ -113,7 +125,7 @@ pub(super) fn sum_rows(k: &Launch<'_, '_>, rows: u64, cols: u64) {
 pub(super) fn swap_blocks(k: &Launch<'_, '_>, a: u64, b: u64, block: u64) {
     let e = k.e;
     let size = e.n(block);
-    e.for_each(e.n(0), e.n(b), 1, |j| {
+    k.for_rows(b, |j| {
         e.for_each(e.n(0), e.n(a), 1, |i| {
             let from = e.imul(e.iadd(e.imul(i, e.n(b)), j), size);
             let to = e.imul(e.iadd(e.imul(j, e.n(a)), i), size);
@@ -125,17 +137,39 @@ pub(super) fn swap_blocks(k: &Launch<'_, '_>, a: u64, b: u64, block: u64) {
     });
 }
 
-/// `x, total`: one partial sum a lane of the virtual vector of `x`, then folded by halves.
+/// `x, total`: of each piece one partial sum a lane of the virtual vector of `x`, folded by halves. If there are several pieces
+/// their sums go to workspace, and [`sum_of_squares`] adds them up.
 pub(super) fn sum_squares(k: &Launch<'_, '_>, elems: u64) {
     let e = k.e;
     let lanes = e.lanes();
-    let sum = e.local(e.ctx.f64_type().vec_type(lanes as u32).const_zero().into());
-    e.for_pieces(elems, |i, width| {
-        let value = e.load_piece(k.buffers[0], i, width);
-        let value = e.convert_lanes(value, Dtype::F64);
-        e.set(&sum, e.add(e.get(&sum), e.mul(value, value)));
+    let zero = V::from(e.ctx.f64_type().vec_type(lanes as u32).const_zero());
+    let sums = if elems > SQUARES { doubles(k.shared) } else { k.buffers[1] };
+    k.for_rows(elems.div_ceil(SQUARES), |piece| {
+        let start = e.imul(piece, e.n(SQUARES));
+        let end = e.imin(e.iadd(start, e.n(SQUARES)), e.n(elems));
+        let sum = e.local(zero);
+        e.for_pieces_of(start, end, elems, |i, width| {
+            let value = e.load_piece(k.buffers[0], i, width);
+            let value = e.convert_lanes(value, Dtype::F64);
+            e.set(&sum, e.add(e.get(&sum), e.mul(value, value)));
+        });
+        e.store(sums, piece, e.lane_sum(e.get(&sum)));
     });
-    e.store(k.buffers[1], e.n(0), e.lane_sum(e.get(&sum)));
+}
+
+/// The sums of the pieces, in their order.
+pub(super) fn sum_of_squares(k: &Launch<'_, '_>, elems: u64) {
+    let e = k.e;
+    let total = e.local(e.ctx.f64_type().const_zero().into());
+    e.for_each(e.n(0), e.n(elems.div_ceil(SQUARES)), 1, |piece| {
+        e.set(&total, e.add(e.get(&total), e.load(doubles(k.shared), piece)));
+    });
+    e.store(k.buffers[1], e.n(0), e.get(&total));
+}
+
+/// The same place, as elements of f64.
+fn doubles(place: P<'_>) -> P<'_> {
+    P { element: Dtype::F64, ..place }
 }
 
 /// `total, scale`.
@@ -177,27 +211,20 @@ pub(super) fn rotary(k: &Launch<'_, '_>, s: &Rotary) {
     let key = format!("{}x{}.{:016x}", s.seq, s.head_dim, s.base.to_bits());
     let cosines = table(e, &format!("cos.{key}"), || angles(f64::cos));
     let sines = table(e, &format!("sin.{key}"), || angles(f64::sin));
-    e.for_each(e.n(0), e.n(s.batch), 1, |batch| {
-        e.for_each(e.n(0), e.n(s.seq), 1, |position| {
-            let row = e.iadd(e.imul(batch, e.n(s.seq)), position);
-            e.for_each(e.n(0), e.n(s.heads), 1, |head| {
-                let start = e.imul(e.iadd(e.imul(row, e.n(s.heads)), head), e.n(s.head_dim));
-                let turn = e.imul(position, e.n(half));
-                e.for_pieces(half, |i, width| {
-                    let at_table = e.iadd(turn, i);
-                    let (low, high) = (e.iadd(start, i), e.iadd(e.iadd(start, i), e.n(half)));
-                    let (c, sin) = (
-                        e.load_piece(cosines, at_table, width),
-                        e.load_piece(sines, at_table, width),
-                    );
-                    let sin = if s.inverse { e.neg(sin) } else { sin };
-                    let (a, b) = (
-                        e.load_piece(k.buffers[0], low, width),
-                        e.load_piece(k.buffers[0], high, width),
-                    );
-                    e.store_piece(k.buffers[1], low, e.sub(e.mul(a, c), e.mul(b, sin)), width);
-                    e.store_piece(k.buffers[1], high, e.add(e.mul(a, sin), e.mul(b, c)), width);
-                });
+    k.for_rows(s.batch * s.seq, |row| {
+        let position = e.irem(row, s.seq);
+        e.for_each(e.n(0), e.n(s.heads), 1, |head| {
+            let start = e.imul(e.iadd(e.imul(row, e.n(s.heads)), head), e.n(s.head_dim));
+            let turn = e.imul(position, e.n(half));
+            e.for_pieces(half, |i, width| {
+                let at_table = e.iadd(turn, i);
+                let (low, high) = (e.iadd(start, i), e.iadd(e.iadd(start, i), e.n(half)));
+                let (c, sin) =
+                    (e.load_piece(cosines, at_table, width), e.load_piece(sines, at_table, width));
+                let sin = if s.inverse { e.neg(sin) } else { sin };
+                let [a, b] = [low, high].map(|place| e.load_piece(k.buffers[0], place, width));
+                e.store_piece(k.buffers[1], low, e.sub(e.mul(a, c), e.mul(b, sin)), width);
+                e.store_piece(k.buffers[1], high, e.add(e.mul(a, sin), e.mul(b, c)), width);
             });
         });
     });

@@ -108,6 +108,9 @@ pub(crate) fn by_reference(kernel: &Kernel, data: &[Data], scalars: &[f64]) -> V
     data
 }
 
+type Whole = unsafe extern "C" fn(*const *mut c_void, *const f64, *mut c_void);
+type Part = unsafe extern "C" fn(*const *mut c_void, *const f64, *mut c_void, u64, u64);
+
 /// A loaded shared object.
 pub(crate) struct Native {
     library: libloading::Library,
@@ -137,6 +140,61 @@ impl Native {
     /// Runs `kernel` on copies of `data`. Buffers and workspace are followed by guard elements that must survive, and
     /// workspace starts as NaNs.
     pub(crate) fn run(&self, kernel: &Kernel, data: &[Data], scalars: &[f64]) -> Vec<Data> {
+        self.launched(kernel, data, kernel.workspace_bytes(), |buffers, workspace| {
+            // SAFETY: the symbol has the documented ABI, buffers have the parameters' sizes and outlive the call.
+            unsafe { self.symbol::<Whole>(kernel, "")(buffers, scalars.as_ptr(), workspace) };
+        })
+    }
+
+    /// As [`Self::run`], in `parts` parts, each on a thread of its own.
+    pub(crate) fn run_in_parts(
+        &self,
+        kernel: &Kernel,
+        data: &[Data],
+        scalars: &[f64],
+        parts: u64,
+    ) -> Vec<Data> {
+        let split = kernel.split();
+        // SAFETY: the object says so: four integers.
+        let said = unsafe { *self.symbol::<*const [u64; 4]>(kernel, "$split") };
+        let has_end = u64::from(split.has_end);
+        assert_eq!(said, [split.parts, split.shared_bytes, split.part_bytes, has_end]);
+        assert!(parts <= split.parts, "{kernel:?}: {parts} of {}", split.parts);
+        self.launched(kernel, data, split.workspace_bytes(parts), |buffers, workspace| {
+            // SAFETY: as for `run`; parts may run at the same time, and the end runs after all of them.
+            unsafe {
+                let part = self.symbol::<Part>(kernel, "$part");
+                let addresses = [buffers as usize, scalars.as_ptr() as usize, workspace as usize];
+                std::thread::scope(|scope| {
+                    for index in 0..parts {
+                        scope.spawn(move || {
+                            let [buffers, scalars, workspace] = addresses;
+                            part(buffers as _, scalars as _, workspace as _, index, parts);
+                        });
+                    }
+                });
+                if split.has_end {
+                    self.symbol::<Whole>(kernel, "$end")(buffers, scalars.as_ptr(), workspace);
+                }
+            }
+        })
+    }
+
+    /// # Safety
+    /// The symbol is of this type.
+    unsafe fn symbol<T: Copy>(&self, kernel: &Kernel, suffix: &str) -> T {
+        let name = format!("{}{suffix}", kernel.symbol());
+        // SAFETY: the caller's promise.
+        *unsafe { self.library.get::<T>(name.as_bytes()) }.expect("the symbol is exported")
+    }
+
+    fn launched(
+        &self,
+        kernel: &Kernel,
+        data: &[Data],
+        workspace_bytes: u64,
+        launch: impl FnOnce(*const *mut c_void, *mut c_void),
+    ) -> Vec<Data> {
         let mut guarded = data.to_vec();
         for d in &mut guarded {
             match d {
@@ -146,17 +204,11 @@ impl Native {
                 Data::Bf16(v) => v.extend([bf16_from_f32(12345.0); 64]),
             }
         }
-        let workspace_len = kernel.workspace_bytes() as usize / 8 + 1;
+        let workspace_len = workspace_bytes as usize / 8 + 1;
         let mut workspace = vec![f64::from_bits(u64::MAX); workspace_len + 16];
         workspace[workspace_len..].fill(12345.0);
         let pointers: Vec<*mut c_void> = guarded.iter_mut().map(Data::pointer).collect();
-        type Function = unsafe extern "C" fn(*const *mut c_void, *const f64, *mut c_void);
-        // SAFETY: the symbol has the documented ABI, buffers have the parameters' sizes and outlive the call.
-        unsafe {
-            let function: libloading::Symbol<'_, Function> =
-                self.library.get(kernel.symbol().as_bytes()).expect("the symbol is exported");
-            function(pointers.as_ptr(), scalars.as_ptr(), workspace.as_mut_ptr().cast());
-        }
+        launch(pointers.as_ptr(), workspace.as_mut_ptr().cast());
         assert!(workspace[workspace_len..].iter().all(|&x| x == 12345.0), "workspace overrun");
         let bf16_guard = f64::from(bf16_to_f32(bf16_from_f32(12345.0)));
         for (d, original) in guarded.iter_mut().zip(data) {

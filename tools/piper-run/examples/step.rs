@@ -1,6 +1,6 @@
 //! Times the training step of a byte-level GPT on one device in machine code, for `cargo xtask bench step`.
 //!
-//! `step WIDTH LAYERS HEADS LENGTH BATCH STEPS` prints one line: the least and the median milliseconds of a step (the first
+//! `step WIDTH LAYERS HEADS LENGTH BATCH STEPS THREADS` prints one line: the least and the median milliseconds of a step (the first
 //! apart), mebibytes planned for the device, and the loss of the last step.
 
 use std::time::{Duration, Instant};
@@ -24,8 +24,8 @@ fn main() {
 
 fn run() -> Result<(), Failure> {
     let numbers: Vec<usize> = std::env::args().skip(1).filter_map(|a| a.parse().ok()).collect();
-    let [width, layers, heads, length, batch, steps] = numbers[..] else {
-        return Err(Failure::new("usage: step WIDTH LAYERS HEADS LENGTH BATCH STEPS"));
+    let [width, layers, heads, length, batch, steps, threads_per_device] = numbers[..] else {
+        return Err(Failure::new("usage: step WIDTH LAYERS HEADS LENGTH BATCH STEPS THREADS"));
     };
     let text = Gpt::text_to_measure(width, layers, heads, length, batch);
     let mut compiled = compile("step.pir", &text, Options::default())?;
@@ -35,6 +35,7 @@ fn run() -> Result<(), Failure> {
     let engine = EngineOptions {
         level: Level::Native,
         timeout: Duration::from_secs(600),
+        threads_per_device,
         ..EngineOptions::default()
     };
     let learning_rate = compiled.learning_rate.clone();

@@ -59,6 +59,9 @@ pub struct RunArgs {
     /// A step without progress for so long is given up, with where each device stands
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = positive)]
     pub devices_timeout: f64,
+    /// Threads of each virtual device: large kernels run on all of them, with the same results to the bit
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = threads)]
+    pub threads_per_device: usize,
     /// Make machine code anew, and do not keep it. It is kept in $PIPER_CACHE_DIR, or else in piper in the user's cache folder
     #[arg(long)]
     pub no_cache: bool,
@@ -136,6 +139,16 @@ pub enum Backend {
     Threads,
     /// Every device is an NVIDIA GPU: of this process, or of one of those that torchrun, mpirun or srun starts
     Cuda,
+}
+
+fn threads(text: &str) -> Result<usize, String> {
+    let most = piper_runtime::MOST_THREADS;
+    let threads = text.parse().map_err(|_| "not a whole number".to_owned())?;
+    if (1..=most).contains(&threads) {
+        Ok(threads)
+    } else {
+        Err(format!("a device has 1 to {most} threads"))
+    }
 }
 
 fn positive(text: &str) -> Result<f64, String> {

@@ -64,6 +64,7 @@ pub fn demo(args: &DemoArgs, stop: &StopFlag) -> Result<Ending, Failure> {
         trace: true,
         timeout: Duration::from_secs(60),
         stop: stop.clone(),
+        ..EngineOptions::default()
     };
     let training = Training {
         corpus: &corpus,

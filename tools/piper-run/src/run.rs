@@ -46,6 +46,8 @@ pub struct EngineOptions {
     pub timeout: Duration,
     /// Ends the run between steps.
     pub stop: StopFlag,
+    /// Threads of each virtual device, for machine code.
+    pub threads_per_device: usize,
 }
 
 /// The default: the fastest level of this build, no cache, nothing recorded.
@@ -58,6 +60,7 @@ impl Default for EngineOptions {
             trace: false,
             timeout: Duration::from_secs(60),
             stop: StopFlag::new(),
+            threads_per_device: 1,
         }
     }
 }
@@ -86,6 +89,7 @@ fn runtime_options(options: &EngineOptions) -> piper_runtime::Options {
         timeout: options.timeout,
         trace: options.trace,
         stop: options.stop.clone(),
+        threads_per_device: options.threads_per_device,
         ..piper_runtime::Options::default()
     }
 }
@@ -113,6 +117,7 @@ fn engine_options(args: &RunArgs, level: Level, stop: &StopFlag) -> EngineOption
         trace: args.trace.is_some(),
         timeout: Duration::from_secs_f64(args.devices_timeout),
         stop: stop.clone(),
+        threads_per_device: args.threads_per_device,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::{Emitter, I, V, built};
 use crate::kernel::Dtype;
+use crate::llvm::PART;
 use inkwell::IntPredicate;
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::basic_block::BasicBlock;
@@ -54,6 +55,26 @@ impl<'c> Emitter<'c> {
         }
     }
 
+    /// As [`Self::for_pieces`] for columns `from..to`. Both are multiples of [`Self::lanes`], but for the end of the row.
+    pub(crate) fn for_pieces_of(
+        &self,
+        from: I<'c>,
+        to: I<'c>,
+        cols: u64,
+        body: impl Fn(I<'c>, u64),
+    ) {
+        let lanes = self.lanes();
+        let whole = cols - cols % lanes;
+        if whole > 0 {
+            let end = self.imin(to, self.n(whole));
+            self.for_each(from, end, lanes, |c| body(c, lanes));
+        }
+        if whole < cols {
+            let is_last = self.icmp(IntPredicate::EQ, to, self.n(cols));
+            self.if_true(is_last, || body(self.n(whole), cols - whole));
+        }
+    }
+
     pub(crate) fn if_else(&self, condition: I<'c>, then: impl FnOnce(), otherwise: impl FnOnce()) {
         let function = self.current_function();
         let [yes, no, after] =
@@ -89,7 +110,7 @@ impl<'c> Emitter<'c> {
         for &attribute in &self.attributes {
             function.add_attribute(AttributeLoc::Function, attribute);
         }
-        if linkage == Linkage::Internal {
+        if linkage == Linkage::Internal || name.ends_with(PART) {
             let noinline = Attribute::get_named_enum_kind_id("noinline");
             function
                 .add_attribute(AttributeLoc::Function, self.ctx.create_enum_attribute(noinline, 0));

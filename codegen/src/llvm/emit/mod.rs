@@ -473,6 +473,10 @@ impl<'c> Emitter<'c> {
         built(self.b.build_int_unsigned_div(a, self.n(b), ""))
     }
 
+    pub(crate) fn idivided(&self, a: I<'c>, b: I<'c>) -> I<'c> {
+        built(self.b.build_int_unsigned_div(a, b, ""))
+    }
+
     pub(crate) fn irem(&self, a: I<'c>, b: u64) -> I<'c> {
         built(self.b.build_int_unsigned_rem(a, self.n(b), ""))
     }
