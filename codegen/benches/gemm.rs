@@ -1,19 +1,20 @@
-//! Throughput of generated matrix products beside OpenBLAS and the `matrixmultiply` crate, in one run, in turns, on one
-//! thread.
+//! Throughput of generated matrix products beside OpenBLAS and, on one thread, the `matrixmultiply` crate, in one run, in turns.
 //!
 //! `cargo bench -p piper-codegen --features llvm --bench gemm` prints, for each shape and storage, the best rate of
 //! several repetitions of each and the ratios. `PIPER_OPENBLAS` names the shared library of OpenBLAS (that of NumPy's wheel
 //! will do; `cargo xtask bench gemm` fetches it); without it that column is left out. `PIPER_GEMM` picks shapes by a part of
-//! their name. Timings are for reading, not for passing or failing.
+//! their name, `PIPER_GEMM_THREADS` says on how many threads both run (one by default). Timings are for reading, not for passing or failing.
 #![allow(unsafe_code)]
 
 use piper_codegen::kernel::{Body, Dtype, Gemm, Kernel, bf16_from_f32, bf16_to_f32};
 use piper_codegen::{Isolation, OptLevel, Target, compile};
 use std::ffi::c_void;
 use std::io::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 type Function = unsafe extern "C" fn(*const *mut c_void, *const f64, *mut c_void);
+type Part = unsafe extern "C" fn(*const *mut c_void, *const f64, *mut c_void, u64, u64);
 /// `cblas_sgemm` with 64-bit integers.
 type Sgemm = unsafe extern "C" fn(
     i32,
@@ -105,6 +106,38 @@ fn whole_numbers(count: usize) -> Vec<f32> {
     (0..count).map(|_| next()).collect()
 }
 
+/// How many threads take part.
+fn threads() -> u64 {
+    let wanted = std::env::var("PIPER_GEMM_THREADS").ok();
+    wanted.and_then(|n| n.parse().ok()).filter(|n| *n > 0).unwrap_or(1)
+}
+
+/// Runs `calls` in parts on threads that wait for each other by looking, as the runtime's do between launches that follow closely.
+fn in_parts(parts: u64, calls: u32, run: &(dyn Fn(u64) + Sync)) {
+    let (turn, done) = (AtomicU64::new(0), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        for part in 1..parts {
+            let (turn, done) = (&turn, &done);
+            scope.spawn(move || {
+                for call in 1..=u64::from(calls) {
+                    while turn.load(Ordering::Acquire) < call {
+                        std::hint::spin_loop();
+                    }
+                    run(part);
+                    done.fetch_add(1, Ordering::Release);
+                }
+            });
+        }
+        for call in 1..=u64::from(calls) {
+            turn.store(call, Ordering::Release);
+            run(0);
+            while done.load(Ordering::Acquire) < call * (parts - 1) {
+                std::hint::spin_loop();
+            }
+        }
+    });
+}
+
 /// Times one product on buffers `a`, `b`, `c` of its element type.
 struct Timed {
     library: libloading::Library,
@@ -131,8 +164,28 @@ impl Timed {
     }
 
     fn run(&self, kernel: &Kernel, buffers: [*mut c_void; 3], calls: u32) -> f64 {
-        let mut workspace = vec![0_u64; kernel.workspace_bytes() as usize / 8 + 8];
+        let split = kernel.split();
+        let parts = split.parts.min(threads());
+        let mut workspace = vec![0_u64; split.workspace_bytes(parts) as usize / 8 + 8];
         let aligned = workspace.as_mut_ptr().align_offset(64);
+        if parts > 1 {
+            let name = format!("{}$part", kernel.symbol());
+            // SAFETY: the symbol is exported where a kernel may be divided.
+            let part = unsafe { self.library.get::<Part>(name.as_bytes()) }.expect("exported");
+            let workspace = workspace.as_mut_ptr().wrapping_add(aligned) as usize;
+            let buffers = buffers.as_ptr() as usize;
+            let run = |index| {
+                // SAFETY: as below; each part runs once a call.
+                unsafe { part(buffers as _, std::ptr::null(), workspace as _, index, parts) };
+            };
+            return (0..4)
+                .map(|_| {
+                    let start = Instant::now();
+                    in_parts(parts, calls, &run);
+                    start.elapsed().as_secs_f64() / f64::from(calls)
+                })
+                .fold(f64::INFINITY, f64::min);
+        }
         // SAFETY: the symbol has the documented ABI; all buffers have the kernel's sizes.
         let function = unsafe { self.library.get::<Function>(kernel.symbol().as_bytes()) };
         let function = function.expect("exported");
@@ -156,7 +209,7 @@ fn main() {
         unsafe {
             for name in ["scipy_openblas_set_num_threads64_", "openblas_set_num_threads64_"] {
                 if let Ok(set) = library.get::<unsafe extern "C" fn(i32)>(name.as_bytes()) {
-                    set(1);
+                    set(threads() as i32);
                 }
             }
             library
@@ -171,7 +224,7 @@ fn main() {
         .into_iter()
         .flat_map(|dtype| shapes.iter().map(move |(_, g)| kernel(dtype, g)))
         .collect();
-    println!("best GFLOP/s on one core of {:?}, f32", Target::host().cpu);
+    println!("best GFLOP/s on {} core(s) of {:?}, f32", threads(), Target::host().cpu);
     let timed = Timed::compile(&kernels);
     println!(
         "{:<20} {:>16} {:>4} {:>8} {:>9} {:>8} {:>6} {:>8} {:>6}",
@@ -185,7 +238,8 @@ fn main() {
         let bits = |v: &[f32]| v.iter().map(|&x| bf16_from_f32(x)).collect::<Vec<u16>>();
         let (mut a_bits, mut b_bits, mut c_bits) = (bits(&a), bits(&b), vec![0_u16; m * n]);
         let mut c = [0, 1, 2].map(|_| vec![0.0_f32; m * n]);
-        let calls = (1e8 / wide.flops() as f64).ceil() as u32;
+        // Starting threads takes some 50 microseconds, which is to be little.
+        let calls = (threads() as f64 * 1e8 / wide.flops() as f64).ceil() as u32;
         let (rs_a, cs_a) = if g.transpose_a { (1, m as isize) } else { (k as isize, 1) };
         let (rs_b, cs_b) = if g.transpose_b { (1, k as isize) } else { (n as isize, 1) };
         let mut times = [f64::INFINITY; 4];

@@ -3,7 +3,7 @@
 //! A kernel's results do not depend on the number of parts, to the bit: a part computes whole elements of them in the order of one
 //! thread, and sums over everything are made of sums over pieces whose size the shape fixes, added up in order by the kernel's end.
 //! Products are cut along the longer side of the result, as each part packs all of the other operand; gradients that sum over rows are
-//! cut by columns; everything else by rows or elements.
+//! cut by columns; attention by heads; everything else by rows or elements.
 
 use crate::kernel::{Access, Body, Dtype, Gemm, Kernel, Map};
 
@@ -116,11 +116,10 @@ impl Kernel {
             &Body::SwapBlocks { b, .. } => b,
             &Body::Cast { elems, .. } => elems.div_ceil(ELEMENTS),
             &Body::SumSquares { elems } => elems.div_ceil(SQUARES),
-            Body::Attention { .. }
-            | Body::AttentionDx(_)
-            | Body::CrossEntropy(_)
-            | Body::CrossEntropyDx(_)
-            | Body::ClipScale { .. } => 1,
+            Body::Attention { shape, .. } => shape.batch * shape.heads,
+            Body::AttentionDx(shape) => shape.batch * shape.kv_heads,
+            Body::CrossEntropy(c) | Body::CrossEntropyDx(c) => c.rows,
+            Body::ClipScale { .. } => 1,
         }
     }
 
@@ -130,6 +129,7 @@ impl Kernel {
             &Body::SumSquares { elems } if elems > SQUARES => {
                 elems.div_ceil(SQUARES) * Dtype::F64.bytes()
             }
+            Body::CrossEntropy(c) => c.rows * Dtype::F64.bytes(),
             _ => 0,
         }
     }

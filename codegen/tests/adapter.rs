@@ -284,7 +284,7 @@ fn a_plan_carries_the_code_of_its_kernels() {
     adapter::compile_plan(
         &module,
         &mut plan,
-        &Target::host(),
+        &[Target::host()],
         OptLevel::Full,
         &Isolation::InProcess.into(),
     )

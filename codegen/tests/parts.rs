@@ -5,7 +5,8 @@ mod support;
 
 use piper_codegen::catalog;
 use piper_codegen::kernel::{
-    Access, Body, Dtype, Embedding, Epilogue, Gemm, Kernel, Map, Mode, Norm, NormKind, Operand,
+    Access, Attention, Body, CrossEntropy, Dtype, Embedding, Epilogue, Gemm, Kernel, Map, Mode,
+    Norm, NormKind, Operand,
 };
 use piper_codegen::scalar::{Real, ScalarOp, ScalarProgram};
 use proptest::prelude::*;
@@ -60,7 +61,7 @@ fn products_are_cut_along_the_longer_side() {
     let epilogue = Some(Epilogue { operands: vec![Access::Row, Access::Full], scalars: 0, body });
     for dtype in REALS {
         let mut products = vec![];
-        for (m, n, k) in [(200, 70, 90), (70, 200, 90), (130, 131, 500), (25, 1000, 401)] {
+        for (m, n, k) in [(200, 70, 90), (70, 200, 90), (25, 331, 401)] {
             for (transpose_a, transpose_b) in [(false, false), (false, true), (true, false)] {
                 let plain = Gemm { transpose_a, transpose_b, ..gemm(m, n, k) };
                 products.push(Gemm { accumulate: true, ..plain.clone() });
@@ -69,7 +70,7 @@ fn products_are_cut_along_the_longer_side() {
             }
         }
         // More rows than sums are held of at once, and a batch of small products.
-        products.push(gemm(1300, 40, 500));
+        products.push(gemm(1100, 40, 400));
         products.push(Gemm { batch: 30, ..gemm(20, 33, 40) });
         check(&kernels(products.into_iter().map(Body::Gemm), dtype), 100.0);
     }
@@ -93,6 +94,8 @@ fn elements_rows_and_columns() {
             Body::SumRows { rows: 333, cols: 301 },
             Body::SwapBlocks { a: 33, b: 31, block: 101 },
             Body::SumSquares { elems: 100_001 },
+            Body::CrossEntropy(CrossEntropy { rows: 177, vocab: 101, denominator: 7 }),
+            Body::CrossEntropyDx(CrossEntropy { rows: 177, vocab: 101, denominator: 7 }),
         ];
         for kind in [NormKind::Layer, NormKind::Rms] {
             let norm = Norm { kind, rows: 99, cols: 301, eps };
@@ -102,6 +105,16 @@ fn elements_rows_and_columns() {
             bodies.push(Body::Cast { elems: 70_003, to });
         }
         check(&kernels(bodies, dtype), 400.0);
+    }
+}
+
+#[test]
+fn attention_by_heads() {
+    let shape = Attention { batch: 2, seq: 150, heads: 6, kv_heads: 3, head_dim: 20 };
+    for dtype in REALS {
+        let bodies = [true, false].map(|lse| Body::Attention { shape, lse });
+        check(&kernels(bodies, dtype), 60.0);
+        check(&kernels([Body::AttentionDx(shape)], dtype), 200.0);
     }
 }
 

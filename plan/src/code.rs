@@ -16,6 +16,18 @@ pub enum Code {
     ModuleText(String),
     /// PTX for an NVIDIA GPU.
     Ptx(Ptx),
+    /// A shared object for each of several levels of vector instructions; whoever loads the plan takes the best that its processor
+    /// has.
+    Variants(Vec<Variant>),
+}
+
+/// Code of all kernels for processors with some vector instructions.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Variant {
+    /// Which: `portable`, `avx2`, `avx512` or `neon`.
+    pub vectors: String,
+    /// A shared object that exports every kernel symbol.
+    pub object: Vec<u8>,
 }
 
 impl Code {
@@ -23,7 +35,7 @@ impl Code {
     pub fn name(&self) -> &'static str {
         match self {
             Code::None => "no code",
-            Code::SharedObject(_) => "machine code of a CPU",
+            Code::SharedObject(_) | Code::Variants(_) => "machine code of a CPU",
             Code::ModuleText(_) => "a module's text",
             Code::Ptx(_) => "PTX",
         }

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 const MAGIC: [u8; 8] = *b"\x89PPLAN\r\n";
 
 /// The format version that this build writes, and the only one it reads.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// Why a plan could not be read.
 #[derive(Debug, thiserror::Error)]

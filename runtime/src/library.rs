@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)]
 
-use piper_plan::{Code, DType, KernelDecl, Mode, Plan};
+use piper_plan::{Code, DType, KernelDecl, Mode, Plan, Variant};
 use rustc_hash::FxHashMap;
 use std::io::Write;
 use std::sync::Arc;
@@ -205,9 +205,28 @@ pub enum LibraryError {
     Load(#[from] libloading::Error),
 }
 
+/// Levels of vector instructions, the best first.
+const LEVELS: [&str; 4] = ["avx512", "avx2", "neon", "portable"];
+
+/// The best variant that a processor has the instructions for.
+fn best_variant(
+    variants: &[Variant],
+    has_vectors: impl Fn(&str) -> bool,
+) -> Result<&Variant, LibraryError> {
+    let best = LEVELS
+        .iter()
+        .filter(|level| has_vectors(level))
+        .find_map(|level| variants.iter().find(|variant| variant.vectors == *level));
+    let names = || variants.iter().map(|variant| variant.vectors.as_str()).collect::<Vec<_>>();
+    best.ok_or_else(|| LibraryError::Vectors { vectors: names().join(" or ") })
+}
+
 /// Whether this processor has a level of vector instructions, as code generation names them.
 fn has_vectors(level: &str) -> bool {
     match level {
+        #[cfg(target_arch = "x86_64")]
+        "portable" => is_x86_feature_detected!("sse4.2") && is_x86_feature_detected!("popcnt"),
+        #[cfg(not(target_arch = "x86_64"))]
         "portable" => true,
         "neon" => cfg!(target_arch = "aarch64"),
         #[cfg(target_arch = "x86_64")]
@@ -243,12 +262,17 @@ impl NativeLibrary {
                 host: format!("{arch} {os}"),
             });
         }
-        let vectors = plan.misc.notes.iter().find(|(name, _)| name == "vectors");
-        if let Some((_, vectors)) = vectors.filter(|(_, vectors)| !has_vectors(vectors)) {
-            return Err(LibraryError::Vectors { vectors: vectors.clone() });
-        }
         match &plan.code {
-            Code::SharedObject(bytes) => NativeLibrary::of_bytes(bytes),
+            Code::SharedObject(bytes) => {
+                let vectors = plan.misc.notes.iter().find(|(name, _)| name == "vectors");
+                match vectors.filter(|(_, vectors)| !has_vectors(vectors)) {
+                    Some((_, vectors)) => Err(LibraryError::Vectors { vectors: vectors.clone() }),
+                    None => NativeLibrary::of_bytes(bytes),
+                }
+            }
+            Code::Variants(variants) => {
+                NativeLibrary::of_bytes(&best_variant(variants, has_vectors)?.object)
+            }
             Code::None | Code::ModuleText(_) | Code::Ptx(_) => Err(LibraryError::NoCode),
         }
     }
@@ -308,5 +332,23 @@ impl NativeLibrary {
         };
         let most = u32::try_from(most).unwrap_or(u32::MAX).max(1);
         Ok(Some(NativeParts { entry, end, most, shared_bytes, part_bytes }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_variant_that_the_processor_has_is_taken() {
+        let variants = ["portable", "avx512", "avx2"]
+            .map(|vectors| Variant { vectors: vectors.into(), object: vec![] });
+        let best = |has: &[&str]| best_variant(&variants, |level| has.contains(&level));
+        let name = |has: &[&str]| best(has).unwrap().vectors.clone();
+        assert_eq!(name(&["portable"]), "portable");
+        assert_eq!(name(&["portable", "avx2"]), "avx2");
+        assert_eq!(name(&["portable", "avx2", "avx512"]), "avx512");
+        let none = best(&["neon"]).unwrap_err().to_string();
+        assert!(none.contains("needs portable or avx512 or avx2, which this"), "{none}");
     }
 }

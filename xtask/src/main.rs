@@ -104,9 +104,9 @@ enum Task {
 enum BenchTask {
     /// Large files beside mlir-opt, memory and times of an operation, compile times of strategies
     Core(bench::CoreOptions),
-    /// Matrix products in machine code beside OpenBLAS, one thread
+    /// Matrix products in machine code beside OpenBLAS, on the same cores
     Gemm(bench::GemmOptions),
-    /// The training step of a byte-level GPT beside JAX, one thread
+    /// The training step of a byte-level GPT beside JAX, on the same cores
     Step(bench::StepOptions),
     /// How long the machine code of these models takes, made anew and from the cache
     CompileKernels(bench::CompileKernelsOptions),

@@ -2,7 +2,7 @@
 
 use piper_dialects::device;
 use piper_ir::{Module, Op};
-use piper_plan::{Code, DType, Kind, Param, Plan};
+use piper_plan::{Code, DType, Kind, Param, Plan, Variant};
 use rustc_hash::FxHashMap;
 use std::time::Duration;
 
@@ -64,8 +64,8 @@ impl std::fmt::Display for CodeReport {
     }
 }
 
-/// Compiles all kernels that `plan` declares into one shared object, which the plan then carries, with the target it is for
-/// and the workspace that kernels and programs need.
+/// Compiles all kernels that `plan` declares into a shared object for each target, which the plan then carries, with the machine they
+/// are for and the workspace that kernels and programs need.
 ///
 /// # Errors
 /// Those of [`plan_kernels`] and of [`Compiler::shared_object`]; without the `llvm` feature [`CodegenError::WithoutLlvm`]. The plan is then
@@ -73,23 +73,34 @@ impl std::fmt::Display for CodeReport {
 pub fn compile_plan(
     module: &Module,
     plan: &mut Plan,
-    target: &Target,
+    targets: &[Target],
     opt: OptLevel,
     compiler: &Compiler,
 ) -> Result<CodeReport, CodegenError> {
     let kernels = plan_kernels(module, plan)?;
     let named: Vec<(String, Kernel)> =
         plan.kernels.iter().map(|d| d.symbol.clone()).zip(kernels.iter().cloned()).collect();
-    let Made { bytes, is_from_cache, took } = compiler.shared_object(&named, target, opt)?;
+    let mut report =
+        CodeReport { kernels: kernels.len(), bytes: 0, is_from_cache: true, took: Duration::ZERO };
+    let mut variants = Vec::with_capacity(targets.len());
+    for target in targets {
+        let Made { bytes, is_from_cache, took } = compiler.shared_object(&named, target, opt)?;
+        report.bytes += bytes.len();
+        report.is_from_cache &= is_from_cache;
+        report.took += took;
+        variants.push(Variant { vectors: target.vectors.name().into(), object: bytes });
+    }
     set_workspace(plan, kernels.iter().map(Kernel::workspace_bytes));
-    plan.misc.target = target
-        .triple
-        .clone()
+    let triple = targets.iter().find_map(|target| target.triple.clone());
+    plan.misc.target = triple
         .unwrap_or_else(|| format!("{}-unknown-{}", std::env::consts::ARCH, std::env::consts::OS));
     plan.misc.notes.retain(|(name, _)| name != "vectors");
-    plan.misc.notes.push(("vectors".into(), target.vectors.name().into()));
-    let report = CodeReport { kernels: kernels.len(), bytes: bytes.len(), is_from_cache, took };
-    plan.code = Code::SharedObject(bytes);
+    let names: Vec<&str> = variants.iter().map(|variant| variant.vectors.as_str()).collect();
+    plan.misc.notes.push(("vectors".into(), names.join(",")));
+    plan.code = match <[Variant; 1]>::try_from(variants) {
+        Ok([only]) => Code::SharedObject(only.object),
+        Err(variants) => Code::Variants(variants),
+    };
     Ok(report)
 }
 

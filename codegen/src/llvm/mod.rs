@@ -255,6 +255,7 @@ fn function<'c>(e: &Emitter<'c>, symbol: &str, kernel: &Kernel) {
 fn end(k: &Launch<'_, '_>, body: &Body) {
     match body {
         &Body::SumSquares { elems } => rows::sum_of_squares(k, elems),
+        Body::CrossEntropy(c) => loss::mean(k, c),
         _ => unreachable!("no other kernel has sums over pieces"),
     }
 }

@@ -168,7 +168,7 @@ pub(super) fn sum_of_squares(k: &Launch<'_, '_>, elems: u64) {
 }
 
 /// The same place, as elements of f64.
-fn doubles(place: P<'_>) -> P<'_> {
+pub(super) fn doubles(place: P<'_>) -> P<'_> {
     P { element: Dtype::F64, ..place }
 }
 

@@ -30,7 +30,7 @@ fn llvm_ir_defines_every_kernel() {
 fn assembly_is_for_the_target_that_is_named() {
     let (baseline, wide) = match cfg!(target_arch = "aarch64") {
         true => ("aarch64", "host"),
-        false => ("x86-64", "x86-64-v4"),
+        false => ("x86-64-v2", "x86-64-v4"),
     };
     let baseline = text(&piper_opt(&["--emit=asm", &format!("--target={baseline}")]));
     let wide = text(&piper_opt(&["--emit=asm", &format!("--target={wide}")]));

@@ -10,7 +10,7 @@ use piper_codegen::{Cache, Compiler, Isolation};
 use piper_run::Failure;
 use piper_run::args::Level;
 use piper_run::compile::{Options, compile};
-use piper_run::lower::lowered;
+use piper_run::lower::{Native, lowered};
 use piper_run::models::Gpt;
 
 fn main() {
@@ -28,7 +28,10 @@ fn run() -> Result<(), Failure> {
     };
     let folder = tempfile::tempdir().map_err(|e| Failure::new(e.to_string()))?;
     let text = Gpt::text_to_measure(width, layers, heads, length, batch);
-    let of = |threads, cache| Compiler { isolation: Isolation::Child, cache, threads };
+    let of = |threads, cache| Native {
+        compiler: Compiler { isolation: Isolation::Child, cache, threads },
+        ..Native::default()
+    };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let ways = [
         ("1 thread".to_owned(), of(1, Cache::none())),
@@ -39,10 +42,10 @@ fn run() -> Result<(), Failure> {
     let (mut passes, mut codes, mut kernels) = (Vec::new(), Vec::new(), 0);
     // The first turn fills the cache.
     for turn in 0..=turns {
-        for ((_, compiler), times) in ways.iter().zip(&mut times) {
+        for ((_, how), times) in ways.iter().zip(&mut times) {
             let mut compiled = compile("step.pir", &text, Options::default())?;
             let took = compiled.took;
-            let lowered = lowered(&mut compiled, Level::Native, false, compiler)?;
+            let lowered = lowered(&mut compiled, Level::Native, false, how)?;
             let code = lowered.code.ok_or_else(|| Failure::new("no code was made"))?;
             kernels = code.kernels;
             codes.push(lowered.plan.code);

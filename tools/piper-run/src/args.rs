@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
+use piper_codegen::Target;
 
 /// Trains a model under a strategy, on virtual devices in this process.
 ///
@@ -59,6 +60,10 @@ pub struct RunArgs {
     /// A step without progress for so long is given up, with where each device stands
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = positive)]
     pub devices_timeout: f64,
+    /// Vector instructions that machine code is for: host, all, or a list of portable, avx2, avx512 (neon on AArch64). A plan carries
+    /// code for each, and takes the best that its processor has
+    #[arg(long, value_name = "LEVELS", default_value = "host", value_parser = vectors)]
+    pub vectors: Vectors,
     /// Threads of each virtual device: large kernels run on all of them, with the same results to the bit
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = threads)]
     pub threads_per_device: usize,
@@ -139,6 +144,14 @@ pub enum Backend {
     Threads,
     /// Every device is an NVIDIA GPU: of this process, or of one of those that torchrun, mpirun or srun starts
     Cuda,
+}
+
+/// What machine code is for.
+#[derive(Clone, Debug)]
+pub struct Vectors(pub Vec<Target>);
+
+fn vectors(text: &str) -> Result<Vectors, String> {
+    Target::of_vectors(text).map(Vectors)
 }
 
 fn threads(text: &str) -> Result<usize, String> {

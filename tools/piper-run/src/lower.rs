@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use piper_codegen::Compiler;
 use piper_codegen::adapter::{self, CodeReport};
 use piper_codegen::ptx::Chip;
+use piper_codegen::{Compiler, Target};
 use piper_interp::kernel::{Evaluator, Library, Mode};
 use piper_interp::tensor::{Bf16, Data};
 use piper_ir::{Module, Reporter};
@@ -19,6 +19,22 @@ use crate::compile::{Compiled, fault, note_feeds, run_passes};
 /// The fastest level of this build.
 pub fn best_level() -> Level {
     if cfg!(feature = "llvm") { Level::Native } else { Level::Kernel }
+}
+
+/// How machine code is made, and for which processors.
+#[derive(Clone, Debug)]
+pub struct Native {
+    /// Makes it.
+    pub compiler: Compiler,
+    /// A plan carries code for each; the best that a processor has is loaded.
+    pub targets: Vec<Target>,
+}
+
+/// For this processor alone, without a cache.
+impl Default for Native {
+    fn default() -> Self {
+        Self { compiler: Compiler::default(), targets: vec![Target::host()] }
+    }
 }
 
 /// What a graph becomes.
@@ -41,7 +57,8 @@ pub fn lower(
     gradients: bool,
     compiler: impl Into<Compiler>,
 ) -> Result<(Plan, Box<dyn KernelLibrary>), Failure> {
-    let Lowered { plan, library, .. } = lowered(compiled, level, gradients, &compiler.into())?;
+    let how = Native { compiler: compiler.into(), ..Native::default() };
+    let Lowered { plan, library, .. } = lowered(compiled, level, gradients, &how)?;
     Ok((plan, library))
 }
 
@@ -54,7 +71,7 @@ pub fn lowered(
     compiled: &mut Compiled,
     level: Level,
     gradients: bool,
-    compiler: &Compiler,
+    how: &Native,
 ) -> Result<Lowered, Failure> {
     if level == Level::Native && !cfg!(feature = "llvm") {
         return Err(Failure::with_hint(
@@ -65,7 +82,7 @@ pub fn lowered(
     let plan = device_programs(compiled, level, gradients)?;
     let ctx = compiled.module.ctx_arc();
     if level == Level::Native {
-        return native(compiled, plan, compiler);
+        return native(compiled, plan, how);
     }
     let module = std::mem::replace(&mut compiled.module, Module::new(ctx));
     let library = Box::new(Interpreted(Library::new(Arc::new(module))));
@@ -139,13 +156,13 @@ fn device_programs(
 }
 
 /// Adds machine code.
-fn native(compiled: &Compiled, mut plan: Plan, compiler: &Compiler) -> Result<Lowered, Failure> {
-    use piper_codegen::{OptLevel, Target};
+fn native(compiled: &Compiled, mut plan: Plan, how: &Native) -> Result<Lowered, Failure> {
+    use piper_codegen::OptLevel;
     let failed =
         |error: &dyn std::fmt::Display| Failure::new(format!("code generation failed: {error}"));
-    let target = Target::host();
+    let Native { compiler, targets } = how;
     let code =
-        adapter::compile_plan(&compiled.module, &mut plan, &target, OptLevel::Full, compiler)
+        adapter::compile_plan(&compiled.module, &mut plan, targets, OptLevel::Full, compiler)
             .map_err(|e| failed(&e))?;
     let library = piper_runtime::NativeLibrary::of_plan(&plan).map_err(|e| failed(&e))?;
     Ok(Lowered { plan, library: Box::new(library), code: Some(code) })

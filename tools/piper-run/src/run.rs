@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use piper_codegen::adapter::CodeReport;
-use piper_codegen::{Cache, Compiler, Isolation};
+use piper_codegen::{Cache, Compiler, Isolation, Target};
 use piper_plan::{Code, Plan};
 use piper_runtime::{MemoryUse, NativeLibrary, StopFlag};
 
@@ -13,7 +13,7 @@ use crate::compile::{Compiled, compile, feeds_of_plan};
 use crate::cuda::{CudaEngine, CudaOptions};
 use crate::data::Corpus;
 use crate::engine::{DagEngine, Engine, PlanEngine};
-use crate::lower::{Lowered, best_level, lowered, lowered_to_ptx};
+use crate::lower::{Lowered, Native, best_level, lowered, lowered_to_ptx};
 use crate::progress::{Progress, loss_curve};
 use crate::say::say;
 use crate::source::Source;
@@ -40,6 +40,8 @@ pub struct EngineOptions {
     pub gradients: bool,
     /// Makes machine code. A child needs [`piper_codegen::child_main`] at the head of the program.
     pub compiler: Compiler,
+    /// What it is made for.
+    pub targets: Vec<Target>,
     /// Steps are recorded.
     pub trace: bool,
     /// A step without progress for so long is given up.
@@ -57,6 +59,7 @@ impl Default for EngineOptions {
             level: best_level(),
             gradients: false,
             compiler: Compiler::default(),
+            targets: vec![Target::host()],
             trace: false,
             timeout: Duration::from_secs(60),
             stop: StopFlag::new(),
@@ -76,8 +79,10 @@ pub fn open<'c>(
     if options.level == Level::Dag {
         return Ok(Box::new(DagEngine::new(compiled)?));
     }
+    let EngineOptions { compiler, targets, .. } = options.clone();
+    let how = Native { compiler, targets };
     let Lowered { plan, library, code } =
-        lowered(compiled, options.level, options.gradients, &options.compiler)?;
+        lowered(compiled, options.level, options.gradients, &how)?;
     let feeds = compiled.feeds.clone();
     let mut engine = PlanEngine::load(plan, feeds, &*library, runtime_options(options))?;
     engine.code = code;
@@ -114,6 +119,7 @@ fn engine_options(args: &RunArgs, level: Level, stop: &StopFlag) -> EngineOption
         level,
         gradients: args.compare_single,
         compiler: compiler(args.no_cache),
+        targets: args.vectors.0.clone(),
         trace: args.trace.is_some(),
         timeout: Duration::from_secs_f64(args.devices_timeout),
         stop: stop.clone(),
@@ -270,15 +276,15 @@ fn compile_only(
         }
         return Ok(Ending::Done);
     }
-    let compiler = compiler(args.no_cache);
+    let how = Native { compiler: compiler(args.no_cache), targets: args.vectors.0.clone() };
     let (plan, code) = match gpus {
-        Some(gpus) => (lowered_to_ptx(compiled, gpus.chip, false, &compiler)?, None),
+        Some(gpus) => (lowered_to_ptx(compiled, gpus.chip, false, &how.compiler)?, None),
         None => {
-            let Lowered { plan, code, .. } = lowered(compiled, level, false, &compiler)?;
+            let Lowered { plan, code, .. } = lowered(compiled, level, false, &how)?;
             (plan, code)
         }
     };
-    tell_code(code.as_ref(), &compiler);
+    tell_code(code.as_ref(), &how.compiler);
     if let Some(path) = &args.output {
         files::write("plan", path, &plan.to_bytes())?;
         say!("wrote {}", path.display());

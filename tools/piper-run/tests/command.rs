@@ -281,3 +281,20 @@ fn code_comes_from_the_cache_the_second_time() {
     );
     assert_eq!(remarked.lines().count(), 1, "{remarked}");
 }
+
+#[test]
+fn threads_and_vectors_that_there_are_not_are_named() {
+    let folder = Folder::new();
+    let model = folder.model();
+    for (flag, value, expected) in [
+        ("--threads-per-device", "0", "a device has 1 to 1024 threads"),
+        ("--threads-per-device", "many", "not a whole number"),
+        ("--vectors", "avx9", "'avx9' is no level of"),
+        ("--vectors", "host,host", "'host' is no level of"),
+    ] {
+        let output = piper_run(&[&model, &"--compile-only", &flag, &value]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(expected), "{flag} {value}: {said}");
+    }
+}

@@ -13,6 +13,9 @@ use crate::setup;
 pub(crate) struct GemmOptions {
     /// Only shapes whose line contains this, such as 'square' or '2048x384'
     filter: Option<String>,
+    /// Threads of each, in turns on the same cores
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    threads: u32,
     /// Build with the profile of tests, which is faster to build; what is measured is not made by rustc
     #[arg(long)]
     quick: bool,
@@ -32,7 +35,9 @@ pub(crate) fn gemm(options: &GemmOptions) -> Result<bool> {
     if options.quick {
         command.args(["--profile", "dev"]);
     }
-    command.env("PIPER_OPENBLAS", openblas).env("OPENBLAS_NUM_THREADS", "1");
+    let threads = options.threads.to_string();
+    command.env("PIPER_OPENBLAS", openblas).env("OPENBLAS_NUM_THREADS", &threads);
+    command.env("PIPER_GEMM_THREADS", threads);
     if let Some(filter) = &options.filter {
         command.env("PIPER_GEMM", filter);
     }

@@ -1,4 +1,4 @@
-"""The training step that piper-run's example `step` times, in JAX on one thread: same model, batch, optimizer, f32.
+"""The training step that piper-run's example `step` times, in JAX on so many threads: same model, batch, optimizer, f32.
 
 Prints the least and the median milliseconds of a step, peak mebibytes of the process, and the loss of the last step.
 """
@@ -8,9 +8,10 @@ import resource
 import sys
 import time
 
-width, layers, heads, length, batch, steps = map(int, sys.argv[1:7])
-os.sched_setaffinity(0, {sorted(os.sched_getaffinity(0))[0]})
-os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+width, layers, heads, length, batch, steps, threads = map(int, sys.argv[1:8])
+os.sched_setaffinity(0, set(sorted(os.sched_getaffinity(0))[:threads]))
+if threads == 1:
+    os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 os.environ["JAX_PLATFORMS"] = "cpu"
 
 import jax

@@ -1,4 +1,4 @@
-//! `cargo xtask bench step`: the training step of a byte-level GPT in machine code beside JAX, one thread.
+//! `cargo xtask bench step`: the training step of a byte-level GPT in machine code beside JAX, on the same cores.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -20,6 +20,9 @@ pub(crate) struct StepOptions {
     /// How often both run, in turns
     #[arg(long, default_value_t = 3)]
     turns: usize,
+    /// Threads of each, pinned to as many cores
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    threads: u32,
     /// Build with the profile of tests, which is faster to build; kernels are not made by rustc
     #[arg(long)]
     quick: bool,
@@ -55,8 +58,8 @@ struct Said {
     mebibytes: f64,
 }
 
-fn run(command: &mut Command, model: &Model) -> Result<Said> {
-    command.args(model.iter().map(usize::to_string));
+fn run(command: &mut Command, model: &Model, threads: u32) -> Result<Said> {
+    command.args(model.iter().map(usize::to_string)).arg(threads.to_string());
     let output = command.output().with_context(|| format!("cannot start {command:?}"))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let numbers: Vec<f64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
@@ -68,14 +71,14 @@ fn run(command: &mut Command, model: &Model) -> Result<Said> {
     Ok(Said { least: numbers[0], median: numbers[1], mebibytes: numbers[2] })
 }
 
-/// A command on the first core, where the system has a way to say so.
-fn pinned(program: &Path) -> Command {
+/// A command on the first cores, where the system has a way to say so.
+fn pinned(program: &Path, cores: u32) -> Command {
     let has_taskset = Command::new("taskset").arg("--version").output().is_ok();
     if !has_taskset {
         return Command::new(program);
     }
     let mut command = Command::new("taskset");
-    command.args(["-c", "0"]).arg(program);
+    command.args(["-c", &format!("0-{}", cores - 1)]).arg(program);
     command
 }
 
@@ -89,7 +92,7 @@ pub(crate) fn step(options: &StepOptions) -> Result<bool> {
     let python = python::with(&project, &["numpy", "jax"])?;
     let ours = example(&project, "step", options.quick)?;
     let script = project.folder("xtask")?.join("src/bench/gpt_jax.py");
-    println!("{}\n", machine::description());
+    println!("{}; {} thread(s) each\n", machine::description(), options.threads);
     println!(
         "| model | turn | piper, least ms (median) | JAX, least ms (median) | ratio of the least | piper, MiB planned | JAX, MiB resident |"
     );
@@ -98,8 +101,8 @@ pub(crate) fn step(options: &StepOptions) -> Result<bool> {
     for (name, model) in models {
         let mut least = [f64::INFINITY; 2];
         for turn in 1..=options.turns {
-            let piper = run(&mut pinned(&ours), model)?;
-            let jax = run(Command::new(&python).arg(&script), model)?;
+            let piper = run(&mut pinned(&ours, options.threads), model, options.threads)?;
+            let jax = run(Command::new(&python).arg(&script), model, options.threads)?;
             println!(
                 "| {name} | {turn} | {:.1} ({:.1}) | {:.1} ({:.1}) | {:.2} | {:.0} | {:.0} |",
                 piper.least,

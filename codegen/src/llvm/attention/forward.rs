@@ -1,7 +1,7 @@
 //! The forward kernel: for each block of queries one pass over the blocks of keys that it sees, with online softmax.
 
 use super::{
-    Block, call_scores, call_sums, for_sequences, head_row, head_tile, keys_before, over_keys,
+    Block, call_scores, call_sums, for_heads, head_row, head_tile, keys_before, over_keys,
     pack_across, pack_along, rows_as_computed, score_function, score_tile, signature,
 };
 use crate::attention_blocks::{Forward, KEYS, QUERIES, padded_width};
@@ -29,55 +29,52 @@ pub(crate) fn forward(launch: &Launch<'_, '_>, shape: &Attention, with_lse: bool
     let (score, weigh) = (scores_and_largest(e), weigh(e));
     let gather = over_keys(e, head_tile(e, width), false);
 
-    for_sequences(e, shape, |first_row| {
-        e.for_each(e.n(0), e.n(shape.heads), 1, |head| {
-            let key_head = e.idiv(head, group);
-            let keys_of = |base| head_row(e, base, first_row, shape.kv_heads, key_head, width);
-            let [k, v] = [k, v].map(keys_of);
-            e.for_each(e.n(0), e.n(shape.seq), QUERIES, |query| {
-                let queries = e.imin(e.n(QUERIES), e.isub(e.n(shape.seq), query));
-                let query_row = e.iadd(first_row, query);
-                let [q, o] =
-                    [q, o].map(|base| head_row(e, base, query_row, shape.heads, head, width));
-                pack_across(e, (q, query_stride), queries, shape, queries_packed);
-                fill(e, largest, f64::NEG_INFINITY);
-                fill(e, before, f64::NEG_INFINITY);
-                fill(e, sums, 0.0);
-                fill_zero(e, out, QUERIES * out_stride);
-                let end = e.iadd(query, queries);
-                e.for_each(e.n(0), end, KEYS, |key| {
-                    let keys = keys_before(e, key, end);
-                    let block = Block { keys, queries, offset: e.isub(query, key) };
-                    let start = e.imul(key, e.n(key_stride));
-                    let [k, v] = [k, v].map(|base| (e.at(base, start), key_stride));
-                    let k = rows_as_computed(e, k, keys, width, part(parts.keys));
-                    let places = [queries_packed, scores, largest];
-                    call_scores(e, score, block, shape, k, &places, scale);
-                    let mut args = block.args().to_vec();
-                    args.extend([scores, largest, before, sums, factors].map(V::from));
-                    args.push(scale);
-                    e.call(weigh, &args);
-                    pack_along(e, v, keys, shape, values);
-                    let places = [scores, values, out, factors];
-                    call_sums(e, gather, block, [width, out_stride], keys, &places);
-                });
-                finish_sums(e, [largest, sums, factors, before], scale);
-                e.for_each(e.n(0), queries, 1, |i| {
-                    let inverse = e.load(factors, i);
-                    let from = e.at(out, e.imul(i, e.n(out_stride)));
-                    let to = e.at(o, e.imul(i, e.n(query_stride)));
-                    e.for_pieces(width, |c, w| {
-                        e.store_piece(to, c, e.mul(e.load_piece(from, c, w), inverse), w);
-                    });
-                });
-                if with_lse {
-                    // The sequence's first row is batch * seq, so its lse rows start at that times the heads.
-                    let start =
-                        e.iadd(e.imul(first_row, e.n(shape.heads)), e.imul(head, e.n(shape.seq)));
-                    let to = e.at(launch.buffers[4], e.iadd(start, query));
-                    e.for_each(e.n(0), queries, 1, |i| e.store(to, i, e.load(before, i)));
-                }
+    for_heads(launch, shape, shape.heads, |first_row, head| {
+        let key_head = e.idiv(head, group);
+        let keys_of = |base| head_row(e, base, first_row, shape.kv_heads, key_head, width);
+        let [k, v] = [k, v].map(keys_of);
+        e.for_each(e.n(0), e.n(shape.seq), QUERIES, |query| {
+            let queries = e.imin(e.n(QUERIES), e.isub(e.n(shape.seq), query));
+            let query_row = e.iadd(first_row, query);
+            let [q, o] = [q, o].map(|base| head_row(e, base, query_row, shape.heads, head, width));
+            pack_across(e, (q, query_stride), queries, shape, queries_packed);
+            fill(e, largest, f64::NEG_INFINITY);
+            fill(e, before, f64::NEG_INFINITY);
+            fill(e, sums, 0.0);
+            fill_zero(e, out, QUERIES * out_stride);
+            let end = e.iadd(query, queries);
+            e.for_each(e.n(0), end, KEYS, |key| {
+                let keys = keys_before(e, key, end);
+                let block = Block { keys, queries, offset: e.isub(query, key) };
+                let start = e.imul(key, e.n(key_stride));
+                let [k, v] = [k, v].map(|base| (e.at(base, start), key_stride));
+                let k = rows_as_computed(e, k, keys, width, part(parts.keys));
+                let places = [queries_packed, scores, largest];
+                call_scores(e, score, block, shape, k, &places, scale);
+                let mut args = block.args().to_vec();
+                args.extend([scores, largest, before, sums, factors].map(V::from));
+                args.push(scale);
+                e.call(weigh, &args);
+                pack_along(e, v, keys, shape, values);
+                let places = [scores, values, out, factors];
+                call_sums(e, gather, block, [width, out_stride], keys, &places);
             });
+            finish_sums(e, [largest, sums, factors, before], scale);
+            e.for_each(e.n(0), queries, 1, |i| {
+                let inverse = e.load(factors, i);
+                let from = e.at(out, e.imul(i, e.n(out_stride)));
+                let to = e.at(o, e.imul(i, e.n(query_stride)));
+                e.for_pieces(width, |c, w| {
+                    e.store_piece(to, c, e.mul(e.load_piece(from, c, w), inverse), w);
+                });
+            });
+            if with_lse {
+                // The sequence's first row is batch * seq, so its lse rows start at that times the heads.
+                let start =
+                    e.iadd(e.imul(first_row, e.n(shape.heads)), e.imul(head, e.n(shape.seq)));
+                let to = e.at(launch.buffers[4], e.iadd(start, query));
+                e.for_each(e.n(0), queries, 1, |i| e.store(to, i, e.load(before, i)));
+            }
         });
     });
 }

@@ -2,7 +2,7 @@
 //! log-sum-exp that the forward kernel left.
 
 use super::{
-    Block, call_scores, call_sums, for_sequences, head_row, head_tile, keys_before, over_keys,
+    Block, call_scores, call_sums, for_heads, head_row, head_tile, keys_before, over_keys,
     over_queries, pack_across, pack_along, rows_as_computed, score_function,
 };
 use crate::attention_blocks::{Gradient, KEYS, QUERIES, chunk, padded_width};
@@ -51,71 +51,69 @@ pub(crate) fn gradient<'c>(launch: &Launch<'_, 'c>, shape: &Attention) {
     let dq_sums = parts.place(parts.at.dq_sums);
     let sums = parts.at.sums.map(|start| parts.place(start));
 
-    for_sequences(e, shape, |first_row| {
-        e.for_each(e.n(0), e.n(shape.kv_heads), 1, |key_head| {
-            e.for_each(e.n(0), e.n(shape.seq), chunk, |chunk_start| {
-                let chunk_end =
-                    e.iadd(chunk_start, e.imin(e.n(chunk), e.isub(e.n(shape.seq), chunk_start)));
-                // Where gradients of queries of a head of the group are summed: address of row `query`, and stride.
-                let dq_row = |member: I<'c>, query: I<'c>| match is_apart {
-                    true => {
-                        let row = e.iadd(e.imul(member, e.n(chunk)), e.isub(query, chunk_start));
-                        (e.at(dq_sums, e.imul(row, e.n(width))), width)
-                    }
-                    false => {
-                        let head = e.iadd(e.imul(key_head, e.n(group)), member);
-                        let row = e.iadd(first_row, query);
-                        (head_row(e, dq, row, shape.heads, head, width), query_stride)
-                    }
+    for_heads(launch, shape, shape.kv_heads, |first_row, key_head| {
+        e.for_each(e.n(0), e.n(shape.seq), chunk, |chunk_start| {
+            let chunk_end =
+                e.iadd(chunk_start, e.imin(e.n(chunk), e.isub(e.n(shape.seq), chunk_start)));
+            // Where gradients of queries of a head of the group are summed: address of row `query`, and stride.
+            let dq_row = |member: I<'c>, query: I<'c>| match is_apart {
+                true => {
+                    let row = e.iadd(e.imul(member, e.n(chunk)), e.isub(query, chunk_start));
+                    (e.at(dq_sums, e.imul(row, e.n(width))), width)
+                }
+                false => {
+                    let head = e.iadd(e.imul(key_head, e.n(group)), member);
+                    let row = e.iadd(first_row, query);
+                    (head_row(e, dq, row, shape.heads, head, width), query_stride)
+                }
+            };
+            e.for_each(e.n(0), chunk_end, KEYS, |key| {
+                let row = e.iadd(first_row, key);
+                let keys = keys_before(e, key, chunk_end);
+                let keys_at = |base: P<'c>| {
+                    (head_row(e, base, row, shape.kv_heads, key_head, width), key_stride)
                 };
-                e.for_each(e.n(0), chunk_end, KEYS, |key| {
-                    let row = e.iadd(first_row, key);
-                    let keys = keys_before(e, key, chunk_end);
-                    let keys_at = |base: P<'c>| {
-                        (head_row(e, base, row, shape.kv_heads, key_head, width), key_stride)
-                    };
-                    sums.iter().for_each(|sum| fill_zero(e, *sum, KEYS * parts.stride));
-                    pack_along(e, keys_at(k), keys, shape, parts.place(parts.at.keys));
-                    let [k, v] = [0, 1].map(|i: usize| {
-                        let apart = parts.place(parts.at.wide[i]);
-                        rows_as_computed(e, keys_at([k, v][i]), keys, width, apart)
-                    });
-                    let from = imax(e, key, chunk_start);
-                    e.for_each(e.n(0), e.n(group), 1, |member| {
-                        let head = e.iadd(e.imul(key_head, e.n(group)), member);
-                        e.for_each(from, chunk_end, QUERIES, |query| {
-                            let queries = e.imin(e.n(QUERIES), e.isub(chunk_end, query));
-                            let query_row = e.iadd(first_row, query);
-                            let rows = [q, o, d_o]
-                                .map(|base| head_row(e, base, query_row, shape.heads, head, width));
-                            let lse_row = e.iadd(
-                                e.imul(first_row, e.n(shape.heads)),
-                                e.iadd(e.imul(head, e.n(shape.seq)), query),
-                            );
-                            let seen = e.imin(keys, e.isub(e.iadd(query, queries), key));
-                            let block = Block { keys: seen, queries, offset: e.isub(query, key) };
-                            of_blocks(&parts, block, rows, e.at(lse, lse_row), [k, v], keys);
-                            let is_first = e.icmp(IntPredicate::EQ, key, e.n(0));
-                            let to = dq_row(member, query);
-                            add_rows(&parts, parts.place(parts.at.dq), queries, to, is_first);
-                        });
-                    });
-                    let is_first = e.icmp(IntPredicate::ULE, chunk_start, key);
-                    for (sum, result) in sums.iter().zip([dv, dk]) {
-                        add_rows(&parts, *sum, keys, keys_at(result), is_first);
-                    }
+                sums.iter().for_each(|sum| fill_zero(e, *sum, KEYS * parts.stride));
+                pack_along(e, keys_at(k), keys, shape, parts.place(parts.at.keys));
+                let [k, v] = [0, 1].map(|i: usize| {
+                    let apart = parts.place(parts.at.wide[i]);
+                    rows_as_computed(e, keys_at([k, v][i]), keys, width, apart)
                 });
-                if is_apart {
-                    e.for_each(e.n(0), e.n(group), 1, |member| {
-                        let head = e.iadd(e.imul(key_head, e.n(group)), member);
-                        e.for_each(chunk_start, chunk_end, 1, |query| {
-                            let row = e.iadd(first_row, query);
-                            let to = head_row(e, dq, row, shape.heads, head, width);
-                            copy(e, dq_row(member, query).0, to, width);
-                        });
+                let from = imax(e, key, chunk_start);
+                e.for_each(e.n(0), e.n(group), 1, |member| {
+                    let head = e.iadd(e.imul(key_head, e.n(group)), member);
+                    e.for_each(from, chunk_end, QUERIES, |query| {
+                        let queries = e.imin(e.n(QUERIES), e.isub(chunk_end, query));
+                        let query_row = e.iadd(first_row, query);
+                        let rows = [q, o, d_o]
+                            .map(|base| head_row(e, base, query_row, shape.heads, head, width));
+                        let lse_row = e.iadd(
+                            e.imul(first_row, e.n(shape.heads)),
+                            e.iadd(e.imul(head, e.n(shape.seq)), query),
+                        );
+                        let seen = e.imin(keys, e.isub(e.iadd(query, queries), key));
+                        let block = Block { keys: seen, queries, offset: e.isub(query, key) };
+                        of_blocks(&parts, block, rows, e.at(lse, lse_row), [k, v], keys);
+                        let is_first = e.icmp(IntPredicate::EQ, key, e.n(0));
+                        let to = dq_row(member, query);
+                        add_rows(&parts, parts.place(parts.at.dq), queries, to, is_first);
                     });
+                });
+                let is_first = e.icmp(IntPredicate::ULE, chunk_start, key);
+                for (sum, result) in sums.iter().zip([dv, dk]) {
+                    add_rows(&parts, *sum, keys, keys_at(result), is_first);
                 }
             });
+            if is_apart {
+                e.for_each(e.n(0), e.n(group), 1, |member| {
+                    let head = e.iadd(e.imul(key_head, e.n(group)), member);
+                    e.for_each(chunk_start, chunk_end, 1, |query| {
+                        let row = e.iadd(first_row, query);
+                        let to = head_row(e, dq, row, shape.heads, head, width);
+                        copy(e, dq_row(member, query).0, to, width);
+                    });
+                });
+            }
         });
     });
 }

@@ -16,6 +16,7 @@ mod gradient;
 pub(super) use forward::forward;
 pub(super) use gradient::gradient;
 
+use super::Launch;
 use super::emit::{Emitter, I, P, V};
 use super::gemm::{self, Tile};
 use super::rows::copy;
@@ -370,9 +371,18 @@ fn head_row<'c>(
     e.at(base, e.imul(e.iadd(e.imul(row, e.n(heads)), head), e.n(width)))
 }
 
-/// Runs `body(first row of the sequence)` for each sequence.
-fn for_sequences<'c>(e: &Emitter<'c>, shape: &Attention, body: impl FnOnce(I<'c>)) {
-    e.for_each(e.n(0), e.n(shape.batch), 1, |batch| body(e.imul(batch, e.n(shape.seq))));
+/// Runs `body(first row of the sequence, head)` for each of `heads` heads of each sequence that this part of the launch takes.
+fn for_heads<'c>(
+    launch: &Launch<'_, 'c>,
+    shape: &Attention,
+    heads: u64,
+    body: impl FnOnce(I<'c>, I<'c>),
+) {
+    let e = launch.e;
+    launch.for_rows(shape.batch * heads, |index| {
+        let first_row = e.imul(e.idiv(index, heads), e.n(shape.seq));
+        body(first_row, e.irem(index, heads));
+    });
 }
 
 /// Keys of the block at `first` before `end`.
