@@ -326,12 +326,26 @@ impl Launch<'_> {
         let (each, count) = (ty.bytes(), dst.len());
         self.count_access(at.space, &addresses, active, each * count as u32);
         let mut results = [[0; WARP]; 8];
-        for lane in lanes_of(active) {
-            let access = Access { w, lane, step, kind: Kind::Read, is_strong };
-            let home =
-                self.access(block, access, at.space, addresses[lane], each * count as u32)?;
-            for (part, result) in results.iter_mut().enumerate().take(count) {
-                result[lane] = self.read(block, home.after(part as u64 * u64::from(each)), each);
+        let access = Access { w, lane: 0, step, kind: Kind::Read, is_strong };
+        let skipped = repeated(at.space, &addresses, active);
+        let checked = active & !skipped;
+        let part = (at.space, each, count);
+        let mut outcome = self.load_lanes(block, access, part, &addresses, checked, &mut results);
+        if outcome.is_err() && skipped != 0 {
+            // The first lane is to be named.
+            let all = self.load_lanes(block, access, part, &addresses, active, &mut results);
+            outcome = all.and(outcome);
+        }
+        outcome?;
+        let bytes = u64::from(skipped.count_ones()) * u64::from(each) * count as u64;
+        match at.space {
+            Space::Global | Space::Const => self.stats.global_read += bytes,
+            Space::Shared => self.stats.shared_read += bytes,
+            _ => {}
+        }
+        for lane in (0..WARP).rev().filter(|lane| skipped >> lane & 1 == 1) {
+            for result in &mut results[..count] {
+                result[lane] = result[lane + 1];
             }
         }
         for (dst, values) in dst.iter().zip(&mut results) {
@@ -344,6 +358,26 @@ impl Launch<'_> {
                 });
             }
             block.warps[w].write(*dst, values, active);
+        }
+        Ok(())
+    }
+
+    /// Reads what each of `lanes` loads: `count` parts of `each` bytes.
+    fn load_lanes(
+        &mut self,
+        block: &mut Block,
+        access: Access,
+        (space, each, count): (Space, u32, usize),
+        addresses: &Lanes,
+        lanes: u32,
+        results: &mut [Lanes; 8],
+    ) -> Result<(), Trouble> {
+        for lane in lanes_of(lanes) {
+            let access = Access { lane, ..access };
+            let home = self.access(block, access, space, addresses[lane], each * count as u32)?;
+            for (part, result) in results.iter_mut().enumerate().take(count) {
+                result[lane] = self.read(block, home.after(part as u64 * u64::from(each)), each);
+            }
         }
         Ok(())
     }
@@ -464,6 +498,20 @@ impl Home {
             Self::Param(offset) => Self::Param(offset + bytes),
         }
     }
+}
+
+/// Lanes whose next two neighbours read the same place: bounds, contents and races of those two stand for them, since two
+/// readers are all that is remembered of a place. Local memory is another place for each thread.
+fn repeated(space: Space, addresses: &Lanes, active: u32) -> u32 {
+    if !matches!(space, Space::Global | Space::Const | Space::Shared | Space::Param) {
+        return 0;
+    }
+    let mut same = 0_u32;
+    for lane in 0..WARP - 1 {
+        same |= u32::from(addresses[lane] == addresses[lane + 1]) << lane;
+    }
+    let pair = same & active & active >> 1;
+    pair & pair >> 1
 }
 
 fn is_set(memory: &super::memory::Bytes, offset: u64, bytes: u32) -> bool {

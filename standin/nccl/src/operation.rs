@@ -184,7 +184,7 @@ impl Launch {
         let ranks = 0..self.communicator.count;
         for to in ranks.clone().filter(|to| *to != own) {
             let message = Message { note: note.clone(), data: part(operation, own, to)? };
-            self.communicator.send(to, Purpose::Collective, message)?;
+            self.send(to, Purpose::Collective, message, (operation, number))?;
         }
         let mut parts = Vec::with_capacity(ranks.len());
         for from in ranks {
@@ -223,7 +223,7 @@ impl Launch {
         for send in of(Kind::Send) {
             let data = part(send, self.communicator.rank, send.other)?;
             let note = send.element.name().as_bytes().to_vec();
-            self.communicator.send(send.other, Purpose::Send, Message { note, data })?;
+            self.send(send.other, Purpose::Send, Message { note, data }, (send, number))?;
         }
         for receive in of(Kind::Receive) {
             let message = self.take(receive.other, Purpose::Send, receive, number)?;
@@ -236,12 +236,25 @@ impl Launch {
             if !message.data.is_empty() {
                 driver::write(receive.to, &message.data)?;
             }
-            self.communicator.send(receive.other, Purpose::Received, Message::default())?;
+            let here = (receive, number);
+            self.send(receive.other, Purpose::Received, Message::default(), here)?;
         }
         for send in of(Kind::Send) {
             self.take(send.other, Purpose::Received, send, number)?;
         }
         Ok(())
+    }
+
+    fn send(
+        &self,
+        to: u32,
+        purpose: Purpose,
+        message: Message,
+        (operation, number): (&Operation, u64),
+    ) -> Result {
+        self.communicator.send(to, purpose, message).map_err(|failure| {
+            Failure::new(failure.code, self.about(operation, number, &failure.message))
+        })
     }
 
     fn take(
