@@ -86,6 +86,86 @@ fn functions_of_the_host_run_in_order_and_may_not_call_the_driver() {
 }
 
 #[test]
+fn the_default_stream_waits_for_others_and_they_for_it() {
+    for seed in 0..6 {
+        let seed = seed.to_string();
+        let output = alone("streams::default_rule", &[("PIPER_STANDIN_SEED", &seed)]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    // A stream that has nothing to do with it does not wait, and that is a race.
+    let output = alone("streams::default_rule", &[("TEST_STREAM_FLAGS", "1")]);
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success());
+    assert!(text.contains("nothing orders them"), "{text}");
+}
+
+#[test]
+#[ignore = "run by the test above, in several orders"]
+fn default_rule() {
+    context(0);
+    let flags = std::env::var("TEST_STREAM_FLAGS").map_or(0, |f| f.parse().expect("a number"));
+    let mut stream = 0_usize;
+    ok!(cuStreamCreate(&mut stream => *mut usize, flags => u32));
+    let (word, copy) = (alloc(4), alloc(4));
+    ok!(cuMemsetD32Async(word => u64, 1 => u32, 1 => usize, 0 => usize));
+    ok!(cuMemsetD32Async(word => u64, 2 => u32, 1 => usize, stream => usize));
+    ok!(cuMemcpyDtoDAsync_v2(copy => u64, word => u64, 4 => usize, 0 => usize));
+    assert_eq!(download::<u32>(copy, 1), [2]);
+}
+
+#[test]
+fn pinned_memory_is_used_when_the_stream_gets_there() {
+    unsafe extern "C" fn wait(data: *mut c_void) {
+        // SAFETY: the test gives a flag that outlives the call.
+        let is_free = unsafe { &*data.cast::<AtomicUsize>() };
+        while is_free.load(Ordering::SeqCst) == 0 {
+            std::thread::yield_now();
+        }
+    }
+    // Its own device, which this test holds up.
+    context(1);
+    let stream = stream();
+    let is_free = AtomicUsize::new(0);
+    let word = alloc(4);
+    let mut pinned = std::ptr::null_mut::<u32>();
+    ok!(cuMemHostAlloc(&mut pinned => *mut *mut u32, 8 => usize, 0 => u32));
+    // SAFETY: the memory has eight bytes, and the device does not use it yet.
+    unsafe { pinned.write(1) };
+    let flag = (&raw const is_free).cast_mut().cast();
+    ok!(cuLaunchHostFunc(
+        stream => usize, wait => unsafe extern "C" fn(*mut c_void), flag => *mut c_void
+    ));
+    ok!(cuMemcpyHtoDAsync_v2(word => u64, pinned => *mut u32, 4 => usize, stream => usize));
+    let second = pinned.wrapping_add(1);
+    ok!(cuMemcpyDtoHAsync_v2(second => *mut u32, word => u64, 4 => usize, stream => usize));
+    assert_eq!(cu!(cuStreamQuery(stream => usize)), 600);
+    // SAFETY: the device waits for the flag, so it does not read yet.
+    unsafe { pinned.write(7) };
+    is_free.store(1, Ordering::SeqCst);
+    ok!(cuStreamSynchronize(stream => usize));
+    // SAFETY: the copies are done.
+    assert_eq!(unsafe { second.read() }, 7);
+    ok!(cuMemFreeHost(pinned => *mut u32));
+    assert_eq!(cu!(cuMemFreeHost(pinned => *mut u32)), 1);
+}
+
+#[test]
+fn a_wait_is_for_the_record_before_it() {
+    context(0);
+    let (a, b) = (stream(), stream());
+    let mark = event();
+    // Never recorded: no reason to wait, and nothing to time.
+    ok!(cuStreamWaitEvent(b => usize, mark => usize, 0 => u32));
+    let mut time = 0.0;
+    assert_eq!(cu!(cuEventElapsedTime(&mut time => *mut f32, mark => usize, mark => usize)), 400);
+    ok!(cuEventRecord(mark => usize, a => usize));
+    ok!(cuStreamWaitEvent(b => usize, mark => usize, 0 => u32));
+    ok!(cuEventDestroy_v2(mark => usize));
+    assert_eq!(cu!(cuStreamWaitEvent(b => usize, mark => usize, 0 => u32)), 400);
+    ok!(cuStreamSynchronize(b => usize));
+}
+
+#[test]
 fn memory_comes_and_goes_with_a_stream() {
     context(0);
     let stream = stream();

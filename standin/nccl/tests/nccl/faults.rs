@@ -3,7 +3,7 @@
 use crate::libraries::{Rank, UniqueId, call, device, last_error, ok, unique_id};
 use crate::run;
 
-const SHORT: (&str, &str) = ("PIPER_STANDIN_TIMEOUT", "0.4");
+const SHORT: (&str, &str) = ("PIPER_STANDIN_TIMEOUT", "1.5");
 const TWO: (&str, &str) = ("PIPER_STANDIN_DEVICES", "2");
 
 /// Two ranks, each a thread that does `work`.
@@ -53,7 +53,7 @@ fn missing() {
         assert_eq!(r.wait(), 702);
         assert_eq!(r.asynchronous_error(), 6);
         let text = last_error(r.communicator);
-        assert!(text.contains("all-reduce of 4 f32 (Sum): waited 0.4 s for rank 1"), "{text}");
+        assert!(text.contains("all-reduce of 4 f32 (Sum): waited 1.5 s for rank 1"), "{text}");
         // The next call says so at once.
         assert_eq!(all_reduce(&r, buffer, 4), 6);
     });
