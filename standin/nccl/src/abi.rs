@@ -21,6 +21,7 @@ impl Code {
     pub(crate) const INVALID_ARGUMENT: Self = Self(4);
     pub(crate) const INVALID_USAGE: Self = Self(5);
     pub(crate) const REMOTE_ERROR: Self = Self(6);
+    pub(crate) const IN_PROGRESS: Self = Self(7);
 
     /// A sentence, with its closing zero.
     pub(crate) fn describe(self) -> &'static str {

@@ -155,12 +155,24 @@ fn init(to: *mut Handle, count: i32, id: UniqueId, rank: i32, config: Config) ->
     let handle = insert(made.clone());
     // SAFETY: the caller's place for the result.
     unsafe { put(to, handle)? };
-    group::meet_later(Box::new(move || {
-        let (number, places) = meet(&id, rank, count).inspect_err(|_| {
-            let _ = remove(handle);
-        })?;
+    let join = move || {
+        let (number, places) = meet(&id, rank, count)?;
         made.set_meeting(number, places);
         Ok(())
+    };
+    if config.is_patient {
+        let made = communicator(handle)?;
+        std::thread::spawn(move || {
+            if let Err(failure) = join() {
+                made.fail(failure);
+            }
+        });
+        return Err(Failure::new(Code::IN_PROGRESS, "joining"));
+    }
+    group::meet_later(Box::new(move || {
+        join().inspect_err(|_| {
+            let _ = remove(handle);
+        })
     }))
 }
 
@@ -183,7 +195,7 @@ calls! {
         init(to, count, id, rank, Config::default())
     }
 
-    /// Joins a communicator; always waits for the others, whatever the configuration says of blocking.
+    /// Joins a communicator. If the configuration says that it does not block, it is in progress when this returns.
     fn ncclCommInitRankConfig(
         to: *mut Handle,
         count: i32,
@@ -251,9 +263,14 @@ calls! {
         unsafe { put(to, communicator(handle)?.device) }
     }
 
-    /// What went wrong on a stream.
+    /// What went wrong on a stream, or that joining is in progress.
     fn ncclCommGetAsyncError(handle: Handle, to: *mut u32) {
-        let code = communicator(handle)?.failure().map_or(0, |failure| failure.code.0);
+        let communicator = communicator(handle)?;
+        let code = match communicator.failure() {
+            Some(failure) => failure.code.0,
+            None if communicator.meeting().is_err() => Code::IN_PROGRESS.0,
+            None => 0,
+        };
         // SAFETY: the caller's place for the result.
         unsafe { put(to, code) }
     }

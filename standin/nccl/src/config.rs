@@ -1,4 +1,4 @@
-//! `ncclConfig_t`: of what it can say, the limits of thread blocks are kept.
+//! `ncclConfig_t`: of what it can say, whether joining blocks and the limits of thread blocks are kept.
 
 use crate::abi::{Result, refuse};
 
@@ -19,9 +19,11 @@ pub(crate) struct RawConfig {
     most: i32,
 }
 
-/// How many thread blocks the kernels of a communicator may have.
+/// How a communicator is joined, and how many thread blocks its kernels may have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Config {
+    /// Joining returns at once; `ncclCommGetAsyncError` says when it is done.
+    pub(crate) is_patient: bool,
     pub(crate) least: Option<u32>,
     pub(crate) most: Option<u32>,
 }
@@ -48,8 +50,16 @@ impl Config {
             1..=MOST => Ok(Some(value as u32)),
             _ => refuse(format!("{name} = {value}: expected 1 to {MOST}")),
         };
-        let config =
-            Self { least: limit(raw.least, "minCTAs")?, most: limit(raw.most, "maxCTAs")? };
+        let is_patient = match raw.blocking {
+            UNDEFINED | 1 => false,
+            0 => true,
+            other => return refuse(format!("blocking = {other}: expected 0 or 1")),
+        };
+        let config = Self {
+            is_patient,
+            least: limit(raw.least, "minCTAs")?,
+            most: limit(raw.most, "maxCTAs")?,
+        };
         if config.least.zip(config.most).is_some_and(|(least, most)| least > most) {
             return refuse(format!("minCTAs = {} is more than maxCTAs = {}", raw.least, raw.most));
         }

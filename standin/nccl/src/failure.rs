@@ -32,6 +32,9 @@ static KEPT: Mutex<Vec<CString>> = Mutex::new(Vec::new());
 /// The number that the C caller gets; the message is kept, and said when calls are logged.
 pub(crate) fn finish(name: &str, outcome: Result) -> u32 {
     let Err(Failure { code, message }) = outcome else { return 0 };
+    if code == Code::IN_PROGRESS {
+        return code.0;
+    }
     let text = format!("{name}: {message}");
     if crate::settings::settings().log {
         eprintln!("standin: {text}");

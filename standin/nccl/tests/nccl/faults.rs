@@ -175,32 +175,36 @@ fn limits_of_thread_blocks_are_kept() {
     run("faults::limits", &[]);
 }
 
+/// The beginning of `ncclConfig_t`.
+#[repr(C)]
+struct Config {
+    size: usize,
+    magic: u32,
+    version: u32,
+    blocking: i32,
+    cluster: i32,
+    least: i32,
+    most: i32,
+    rest: [u64; 8],
+}
+
+/// What `NCCL_CONFIG_INITIALIZER` gives.
+const DEFAULTS: Config = Config {
+    size: size_of::<Config>(),
+    magic: 0xcafe_beef,
+    version: 23_000,
+    blocking: i32::MIN,
+    cluster: i32::MIN,
+    least: i32::MIN,
+    most: i32::MIN,
+    rest: [0; 8],
+};
+
 #[test]
 #[ignore = "needs the libraries by name: run by the test above"]
 fn limits() {
-    /// The beginning of `ncclConfig_t`.
-    #[repr(C)]
-    struct Config {
-        size: usize,
-        magic: u32,
-        version: u32,
-        blocking: i32,
-        cluster: i32,
-        least: i32,
-        most: i32,
-        rest: [u64; 8],
-    }
     device(0);
-    let config = |least: i32, most: i32| Config {
-        size: size_of::<Config>(),
-        magic: 0xcafe_beef,
-        version: 23_000,
-        blocking: i32::MIN,
-        cluster: i32::MIN,
-        least,
-        most,
-        rest: [0; 8],
-    };
+    let config = |least: i32, most: i32| Config { least, most, ..DEFAULTS };
     let mut communicator = 0_usize;
     let mut join = |config: &Config| {
         call!(nccl, ncclCommInitRankConfig(
@@ -215,4 +219,40 @@ fn limits() {
         communicator => usize, &mut least => *mut u32, &mut most => *mut u32
     ));
     assert_eq!((least, most), (2, 0));
+}
+
+#[test]
+fn joining_need_not_block() {
+    run("faults::patient", &[TWO, SHORT]);
+}
+
+#[test]
+#[ignore = "needs the libraries by name: run by the test above"]
+fn patient() {
+    let stream = device(0);
+    let config = Config { blocking: 0, ..DEFAULTS };
+    let join = |id: UniqueId, rank: i32, count: i32| {
+        let mut communicator = 0_usize;
+        let code = call!(nccl, ncclCommInitRankConfig(
+            &mut communicator => *mut usize, count => i32, id => UniqueId, rank => i32,
+            &config => *const Config,
+        ));
+        assert_eq!(code, 7);
+        Rank { communicator, stream, rank: rank as usize, count: count as usize }
+    };
+    let settled = |r: &Rank| loop {
+        match r.asynchronous_error() {
+            7 => std::thread::yield_now(),
+            code => break code,
+        }
+    };
+    // One thread joins as both, which it could not do if it waited.
+    let id = unique_id();
+    let (a, b) = (join(id, 0, 2), join(id, 1, 2));
+    assert_eq!((settled(&a), settled(&b)), (0, 0));
+    let alone = join(unique_id(), 1, 2);
+    assert_eq!(all_reduce(&alone, alone.upload(&[1.0_f32]), 1), 5);
+    assert_eq!(settled(&alone), 6);
+    let text = last_error(alone.communicator);
+    assert!(text.contains("of 2 ranks, 0 did not come in time"), "{text}");
 }
