@@ -66,7 +66,7 @@ pub fn sm_partition(
         let message = format!("{comm} of {total} leave nothing to compute with");
         let error = reporter.error(directive.loc, message);
         if arch == "cpu" {
-            error.hint("the threads runtime runs a device on one thread: write total = ... for another that has more workers");
+            error.hint("a virtual device has one worker unless it is run with --threads-per-device: write total = ... for as many as it will have");
         }
         return Err(PassFailed);
     }
