@@ -11,7 +11,7 @@ use crate::abi::Code;
 use crate::device::Device;
 use crate::error::Fault;
 use crate::history::Race;
-use crate::queue::{Item, Line, Order, Touched, lock, wait_for_change};
+use crate::queue::{Item, Line, Order, Touched, lock, wait_for_work};
 use crate::settings::settings;
 
 /// How long nothing must have been submitted before a seeded thread begins although nobody waits.
@@ -53,12 +53,12 @@ fn run(device: &Device) {
         let ready = ready(line, if dice.is_some() { PATIENCE } else { 1 });
         if ready.is_empty() {
             line.is_asked = false;
-            queues = wait_for_change(queues, None);
+            queues = wait_for_work(queues, device.ordinal, None);
             continue;
         }
         if dice.is_some() && !line.is_asked && line.items.len() < PATIENCE && queues.waiting == 0 {
             let before = queues.line(device.ordinal).submitted;
-            queues = wait_for_change(queues, Some(QUIET));
+            queues = wait_for_work(queues, device.ordinal, Some(QUIET));
             if queues.line(device.ordinal).submitted != before || queues.waiting > 0 {
                 continue;
             }

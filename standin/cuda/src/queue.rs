@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use crate::abi::{Code, Result};
 use crate::device::Device;
 use crate::error::Fault;
+use crate::settings::MOST_DEVICES;
 use crate::stream::Stream;
 
 /// How far each stream had come, by number of the stream.
@@ -44,6 +45,8 @@ impl Clock {
 #[derive(Debug)]
 pub(crate) struct Signal {
     is_done: AtomicBool,
+    /// A thread of the host waits for it.
+    is_watched: AtomicBool,
     finished: OnceLock<Instant>,
     /// What happened before the work's end, itself included.
     pub(crate) clock: Clock,
@@ -157,7 +160,10 @@ pub(crate) struct Queues {
 }
 
 static QUEUES: Mutex<Option<Queues>> = Mutex::new(None);
-static CHANGED: Condvar = Condvar::new();
+/// Threads of devices wait here, each at its own place.
+static LINES: [Condvar; MOST_DEVICES] = [const { Condvar::new() }; MOST_DEVICES];
+/// Threads of the host wait here.
+static HOSTS: Condvar = Condvar::new();
 
 /// The queues, locked.
 pub(crate) struct Locked(MutexGuard<'static, Option<Queues>>);
@@ -183,20 +189,15 @@ pub(crate) fn lock() -> Locked {
     Locked(guard)
 }
 
-/// Waits until something changed, or `most` has passed.
-pub(crate) fn wait_for_change(locked: Locked, most: Option<Duration>) -> Locked {
+/// Waits until something may have changed for the queue of `device`, or `most` has passed.
+pub(crate) fn wait_for_work(locked: Locked, device: usize, most: Option<Duration>) -> Locked {
     match most {
-        None => Locked(CHANGED.wait(locked.0).unwrap_or_else(PoisonError::into_inner)),
+        None => Locked(LINES[device].wait(locked.0).unwrap_or_else(PoisonError::into_inner)),
         Some(most) => {
-            let waited = CHANGED.wait_timeout(locked.0, most);
+            let waited = LINES[device].wait_timeout(locked.0, most);
             Locked(waited.unwrap_or_else(PoisonError::into_inner).0)
         }
     }
-}
-
-/// Wakes all who wait for a change.
-pub(crate) fn changed() {
-    CHANGED.notify_all();
 }
 
 impl Queues {
@@ -237,6 +238,7 @@ impl Queues {
         after.retain(|signal| !signal.is_done());
         let done = Arc::new(Signal {
             is_done: AtomicBool::new(false),
+            is_watched: AtomicBool::new(false),
             finished: OnceLock::new(),
             clock,
             lane,
@@ -246,15 +248,24 @@ impl Queues {
         let line = self.line(device);
         line.submitted += 1;
         line.items.push_back(Item { task, after, done: done.clone() });
-        changed();
+        LINES[device].notify_one();
         done
     }
 
-    /// Says that work is done.
+    /// Says that work is done, to all who may wait for it.
     pub(crate) fn finish(&mut self, signal: &Signal) {
         let _ = signal.finished.set(Instant::now());
         signal.is_done.store(true, Ordering::Release);
-        changed();
+        if signal.is_watched.load(Ordering::Relaxed) {
+            HOSTS.notify_all();
+        }
+        self.look_again();
+    }
+
+    /// Has every device that has work look whether some of it may start.
+    fn look_again(&self) {
+        let waiting = self.lines.iter().zip(&LINES).filter(|(line, _)| !line.items.is_empty());
+        waiting.for_each(|(_, place)| place.notify_one());
     }
 }
 
@@ -262,9 +273,11 @@ impl Queues {
 pub(crate) fn wait(signals: &[Arc<Signal>]) {
     let mut queues = lock();
     queues.waiting += 1;
-    changed();
+    queues.look_again();
+    // Set and read under the lock, so whoever finishes the work from here on wakes this thread.
+    signals.iter().for_each(|signal| signal.is_watched.store(true, Ordering::Relaxed));
     while !signals.iter().all(|signal| signal.is_done()) {
-        queues = wait_for_change(queues, None);
+        queues = Locked(HOSTS.wait(queues.0).unwrap_or_else(PoisonError::into_inner));
     }
     queues.waiting -= 1;
     for signal in signals {
@@ -280,7 +293,7 @@ pub(crate) fn poll(signals: &[Arc<Signal>]) -> bool {
         for line in &mut queues.lines {
             line.is_asked = true;
         }
-        changed();
+        queues.look_again();
         return false;
     }
     for signal in signals {

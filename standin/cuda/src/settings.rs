@@ -37,7 +37,7 @@ pub(crate) struct Checks {
 }
 
 /// Devices of which the memory has an address range of its own.
-const MOST_DEVICES: usize = 64;
+pub(crate) const MOST_DEVICES: usize = 64;
 
 /// The settings; a value that makes no sense ends the process with a line that says so.
 pub(crate) fn settings() -> &'static Settings {
