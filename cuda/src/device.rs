@@ -8,7 +8,7 @@ use cudarc::driver::sys;
 use piper_plan::{Code, Kind, Plan, Program, Ptx};
 use rustc_hash::FxHashMap;
 
-use crate::driver::Driver;
+use crate::driver::{Driver, NOT_FOUND};
 use crate::error::CudaError;
 use crate::memory::{DeviceMemory, POISON};
 use crate::partition::{self, Green};
@@ -218,8 +218,14 @@ impl Device {
         let code = unsafe {
             (self.driver.api.cuModuleGetFunction)(&raw mut function, module, name.as_ptr())
         };
-        if code != 0 {
-            return Err(missing());
+        match code {
+            0 => {}
+            NOT_FOUND => return Err(missing()),
+            code => {
+                let why =
+                    format!("entry {entry} of kernel {symbol}: {}", self.driver.describe(code));
+                return Err(CudaError::Ptx { why });
+            }
         }
         if shared_bytes > 0 {
             // SAFETY: a function of ours.

@@ -16,6 +16,8 @@ use crate::library::{Missing, functions};
 pub(crate) type Code = u32;
 /// `CUDA_ERROR_NOT_READY`
 pub(crate) const NOT_READY: Code = 600;
+/// `CUDA_ERROR_NOT_FOUND`
+pub(crate) const NOT_FOUND: Code = 500;
 /// `CUDA_ERROR_OUT_OF_MEMORY`
 pub(crate) const OUT_OF_MEMORY: Code = 2;
 
@@ -33,6 +35,7 @@ functions! {
     fn cuDevicePrimaryCtxRetain(context: *mut sys::CUcontext, device: sys::CUdevice) -> Code;
     fn cuDevicePrimaryCtxRelease_v2(device: sys::CUdevice) -> Code;
     fn cuCtxSetCurrent(context: sys::CUcontext) -> Code;
+    fn cuCtxSynchronize() -> Code;
     fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> Code;
     fn cuMemAlloc_v2(pointer: *mut sys::CUdeviceptr, bytes: usize) -> Code;
     fn cuMemFree_v2(pointer: sys::CUdeviceptr) -> Code;

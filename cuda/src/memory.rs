@@ -60,7 +60,15 @@ impl DeviceMemory {
         }
         // SAFETY: exactly this block.
         let code = unsafe { (self.driver.api.cuMemsetD8_v2)(self.address, value, self.bytes) };
-        self.driver.check("clearing device memory", code)
+        self.driver.check("clearing device memory", code)?;
+        self.settle()
+    }
+
+    /// Waits until what was done to memory outside of streams is done: nothing else orders it before work on a stream.
+    fn settle(&self) -> Result<(), CudaError> {
+        // SAFETY: waits for the current context.
+        let code = unsafe { (self.driver.api.cuCtxSynchronize)() };
+        self.driver.check("waiting for device memory", code)
     }
 
     /// Copies from the host, and waits.
@@ -73,7 +81,8 @@ impl DeviceMemory {
         let code = unsafe {
             (self.driver.api.cuMemcpyHtoD_v2)(self.at(offset), bytes.as_ptr().cast(), bytes.len())
         };
-        self.driver.check("writing device memory", code)
+        self.driver.check("writing device memory", code)?;
+        self.settle()
     }
 
     /// Copies to the host, and waits.

@@ -1,6 +1,7 @@
 //! `--backend cuda` as users meet it: training on GPUs, for which the stand-in driver and NCCL stand here, and what is said where
 //! something is missing.
 
+use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -256,4 +257,65 @@ fn flags_of_gpus_need_the_back_end() {
         let said = refused(&command.output().unwrap());
         assert!(said.contains(flags[0]) && said.contains("is for --backend cuda"), "{said}");
     }
+}
+
+/// Two processes that train a pipeline for a long time, the second told so many steps; a closure does something to it once
+/// the first has taken a step. What the first says in the end.
+fn left_alone(steps: &str, then: impl Fn(u32)) -> String {
+    let folder = Folder::new();
+    let model = folder.pipeline();
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let start = |rank: usize, steps: &str| {
+        let mut command = on_standins(2);
+        command.arg(&model).args(["--backend", "cuda", "--log-every", "1", "--steps", steps]);
+        command.args(["--devices-timeout", "4", "--data"]).arg(folder.data());
+        command.env("RANK", rank.to_string()).env("LOCAL_RANK", rank.to_string());
+        command.env("WORLD_SIZE", "2").env("MASTER_PORT", port.to_string());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts")
+    };
+    let mut second = start(1, steps);
+    let mut first = start(0, "100000");
+    let mut lines = BufReader::new(first.stdout.take().expect("a pipe")).lines();
+    while !lines.next().expect("a step is taken").expect("text").starts_with("step     1") {}
+    then(second.id());
+    let rest: Vec<String> = lines.map_while(Result::ok).collect();
+    let output = first.wait_with_output().expect("it ends");
+    // It may have ended by itself.
+    let _ = second.kill();
+    second.wait().expect("it ends");
+    let said = refused(&output);
+    assert!(!rest.iter().any(|line| line.contains("100000")), "{rest:?}");
+    said
+}
+
+#[test]
+fn a_process_that_ends_is_missed() {
+    let said = left_alone("1", |_| ());
+    assert!(said.contains("the process of rank 1 has ended"), "{said}");
+    assert!(said.contains("train.pir:"), "{said}");
+}
+
+#[test]
+fn a_process_that_stands_still_is_named_with_the_line() {
+    let said = left_alone("100000", |second| {
+        let stop = Command::new("kill").args(["-STOP", &second.to_string()]).status();
+        assert!(stop.expect("kill starts").success());
+    });
+    assert!(
+        said.contains("no progress in step") && said.contains("{pp=0} waits for {pp=1}"),
+        "{said}"
+    );
+    assert!(said.contains("train.pir:"), "{said}");
+}
+
+#[test]
+fn the_check_of_a_gpu_passes() {
+    let mut command = on_standins(1);
+    let output = command.args(["gpu-check", "--small"]).output().expect("the program starts");
+    let (out, err) = text(&output);
+    assert!(output.status.success(), "{out}{err}");
+    for part in ["training as on a processor", "graph replay", "small launches", "SMs"] {
+        assert!(out.contains(part), "{part}: {out}");
+    }
+    assert!(out.contains("verdict: all 3 checks passed"), "{out}");
 }
