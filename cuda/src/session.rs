@@ -429,7 +429,10 @@ impl Session {
                 first = (at, failure);
             }
         }
-        let (at, failure) = first;
+        let (at, mut failure) = first;
+        if let Some(lost) = self.link().lost() {
+            failure.message += &format!("; {lost}");
+        }
         let local = &self.locals[at];
         let instr = failure.op.and_then(|op| local.joined.instrs.get(op as usize));
         let plan = &self.shared.plan;

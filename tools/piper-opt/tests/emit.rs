@@ -71,6 +71,19 @@ fn ptx_has_an_entry_for_every_kernel_and_says_how_to_launch_it() {
 }
 
 #[test]
+fn a_plan_for_a_chip_lists_its_launches() {
+    let plan = text(&piper_opt(&["--emit=plan", "--target=sm_90a"]));
+    assert!(plan.contains("\ncode for sm_90a, "), "{plan}");
+    assert!(plan.contains("\nkernel @gemm0: gemm0 grid 1x1x1 block 256"), "{plan}");
+    assert!(plan.contains("\nkernel @cross_entropy0: cross_entropy0$0 grid "), "{plan}");
+    assert!(
+        plan.contains(", then cross_entropy0$1 grid 1x1x1 block 256, workspace 16 B\n"),
+        "{plan}"
+    );
+    assert!(!text(&piper_opt(&["--emit=plan"])).contains("code for"));
+}
+
+#[test]
 fn code_of_a_chip_and_of_a_processor_are_not_confused() {
     for (args, message) in [
         (["--emit=asm", "--target=sm_80"], "code for sm_80 is written with --emit=ptx"),

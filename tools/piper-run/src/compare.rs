@@ -51,6 +51,8 @@ pub enum Tier {
     F64,
     /// f32, sums in another order: losses and gradients to 1e-5, parameters to a hundredth of a step.
     F32,
+    /// bf16, rounded by other kernels: losses to 1e-2, gradients to 5e-2, parameters to a fifth of a step.
+    Bf16,
 }
 
 impl Tier {
@@ -59,6 +61,7 @@ impl Tier {
         match self {
             Tier::Bitwise => "bitwise (fixed tree)",
             Tier::F64 => "f64 (1e-10)",
+            Tier::Bf16 => "bf16 (losses 1e-2, gradients 5e-2, parameters 0.2 lr)",
             Tier::F32 => "f32 (losses and gradients 1e-5, parameters 0.01 lr)",
         }
     }
@@ -128,14 +131,15 @@ impl Comparison {
 
     /// Whether it is what the tier asks for. A NaN never is.
     pub fn meets(&self, tier: Tier) -> bool {
-        let within = |bound: f64, steps: f64| {
-            self.loss <= bound && self.gradient.0 <= bound && self.parameter.0 <= steps
+        let within = |loss: f64, gradient: f64, steps: f64| {
+            self.loss <= loss && self.gradient.0 <= gradient && self.parameter.0 <= steps
         };
         self.steps > 0
             && match tier {
                 Tier::Bitwise => self.is_bitwise,
-                Tier::F64 => within(1e-10, 1e-7),
-                Tier::F32 => within(1e-5, 1e-2),
+                Tier::F64 => within(1e-10, 1e-10, 1e-7),
+                Tier::F32 => within(1e-5, 1e-5, 1e-2),
+                Tier::Bf16 => within(1e-2, 5e-2, 0.2),
             }
     }
 

@@ -46,6 +46,8 @@ pub struct Compiled {
     pub grains: i64,
     /// Whether the model computes in f64.
     pub is_f64: bool,
+    /// Whether the plan asks for another type than the model's to compute in.
+    pub is_mixed: bool,
     /// Time the passes took, parsing included.
     pub took: Duration,
 }
@@ -146,6 +148,7 @@ pub fn compile(file: &str, text: &str, options: Options<'_>) -> Result<Compiled,
     let Some(&graph) = graphs(&module).first() else {
         return Err(Failure::new(format!("plan @{name} gave no graph")));
     };
+    let is_mixed = plan.directives.iter().any(|d| matches!(d.kind, Kind::Precision { .. }));
     let devices = if options.single { 1 } else { plan.mesh.devices() };
     let is_f64 = module.walk(graph).any(|op| is_f64(&module, op));
     Ok(Compiled {
@@ -158,6 +161,7 @@ pub fn compile(file: &str, text: &str, options: Options<'_>) -> Result<Compiled,
         devices,
         grains,
         is_f64,
+        is_mixed,
         took: start.elapsed(),
     })
 }

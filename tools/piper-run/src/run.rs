@@ -176,8 +176,11 @@ fn run_text(args: &RunArgs, stop: &StopFlag, name: &str, text: &str) -> Result<E
         }
         false => None,
     };
-    // NCCL adds in an order of its own.
-    let tier = tier(&ours, args.fixed_tree && gpus.is_none());
+    // NCCL adds in an order of its own, and kernels of a GPU round in other places.
+    let tier = match &gpus {
+        Some(_) if ours.is_mixed => Tier::Bf16,
+        gpus => tier(&ours, args.fixed_tree && gpus.is_none()),
+    };
     let training = Training {
         corpus: &corpus,
         steps: args.steps,
