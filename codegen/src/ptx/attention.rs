@@ -40,18 +40,29 @@ impl<'k, 'e, 'c> Block<'k, 'e, 'c> {
         heads: u64,
         is_gradient: bool,
     ) -> Self {
+        Self::over(k, s, heads, OWN_ROWS, other_rows(s, k.e.dtype(), is_gradient))
+    }
+
+    /// A block that keeps `own` rows while `others` at a time pass by.
+    pub(super) fn over(
+        k: &'k Device<'e, 'c>,
+        s: &'k Attention,
+        heads: u64,
+        own: u64,
+        others: u64,
+    ) -> Self {
         let e = k.e;
-        let tiles = s.seq.div_ceil(OWN_ROWS);
+        let tiles = s.seq.div_ceil(own);
         let (tile, rest) = (e.irem(k.block(0), tiles), e.idiv(k.block(0), tiles));
         let (head, batch) = (e.irem(rest, heads), e.idiv(rest, heads));
         Self {
             k,
             s,
-            others: other_rows(s, e.dtype(), is_gradient),
+            others,
             first_row: e.imul(batch, e.n(s.seq)),
             batch,
             head,
-            own: e.imul(tile, e.n(OWN_ROWS)),
+            own: e.imul(tile, e.n(own)),
             row: e.idiv(k.thread(), ROW_THREADS),
             member: e.irem(k.thread(), ROW_THREADS),
         }

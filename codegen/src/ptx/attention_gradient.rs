@@ -27,7 +27,7 @@ pub(super) fn offsets(k: &Device<'_, '_>, s: &Attention, dtype: Dtype) {
 
 impl<'c> Block<'_, '_, 'c> {
     /// `lse` and the offset of a query; of a place beyond the sequence those of the first.
-    fn query(&self, head: I<'c>, position: I<'c>) -> (V<'c>, V<'c>) {
+    pub(super) fn query(&self, head: I<'c>, position: I<'c>) -> (V<'c>, V<'c>) {
         let (k, e) = (self.k, self.k.e);
         let is_inside = e.icmp(IntPredicate::ULT, position, e.n(self.s.seq));
         let position = e.select(is_inside.into(), position.into(), e.n(0).into()).into_int_value();
@@ -38,7 +38,7 @@ impl<'c> Block<'_, '_, 'c> {
     }
 
     /// Probability and gradient of a score, both zero where a query does not see the key.
-    fn score(
+    pub(super) fn score(
         &self,
         (lse, offset): (V<'c>, V<'c>),
         product: V<'c>,

@@ -9,7 +9,7 @@ use inkwell::types::BasicTypeEnum;
 use inkwell::{AddressSpace, IntPredicate};
 
 /// Address space of shared memory.
-const SHARED: u16 = 3;
+pub(super) const SHARED: u16 = 3;
 /// All threads of a warp.
 const WARP: u64 = 0xffff_ffff;
 

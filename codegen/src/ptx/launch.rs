@@ -23,7 +23,9 @@ pub struct Stage {
     pub grid: [u32; 3],
     /// Threads of a block, in x.
     pub block: u32,
-    /// Shared memory, in bytes, to ask for at launch; what the entry declares by itself comes on top.
+    /// Shared memory, in bytes, to ask for at launch; what the entry declares by itself comes on top. Kernels on tensor
+    /// cores ask for up to 90 KiB: above 48 KiB a driver wants the function's attribute for the most dynamic shared memory
+    /// set first.
     pub dynamic_shared_bytes: u32,
     /// Number of the step, counting those that have nothing to do.
     #[serde(default)]
@@ -56,16 +58,96 @@ pub(super) struct Tile {
 }
 
 impl Tile {
-    /// Large tiles read less; small ones keep more multiprocessors busy.
+    /// Large tiles read less; small ones keep more multiprocessors busy. Products of bf16 run on tensor cores.
     pub(super) fn of(g: &Gemm, dtype: Dtype, chip: Chip) -> Self {
-        let blocks = g.m.div_ceil(128) * g.n.div_ceil(64) * g.batch;
+        let rows_of_large = 128;
+        let cols_of_large = if dtype == Dtype::Bf16 { 128 } else { 64 };
+        let blocks = g.m.div_ceil(rows_of_large) * g.n.div_ceil(cols_of_large) * g.batch;
         let is_large = blocks >= u64::from(chip.limits().multiprocessors);
         match (dtype, is_large) {
+            (Dtype::Bf16, true) => Self { m: 128, n: 128, k: 32 },
+            (Dtype::Bf16, false) => Self { m: 64, n: 64, k: 32 },
             // Two registers a number: a deeper panel would not leave enough of them.
             (Dtype::F64, _) => Self { m: 64, n: 64, k: 8 },
             (_, false) => Self { m: 64, n: 64, k: 16 },
             (_, true) => Self { m: 128, n: 64, k: 16 },
         }
+    }
+}
+
+/// Elements from one row of a panel of tensor cores to the next: 16 bytes more than its width, which is a multiple of 16
+/// elements, so that the same piece of eight neighbouring rows lies in different banks.
+pub(super) fn stride(width: u64) -> u64 {
+    width + 8
+}
+
+/// Widest asynchronous copy that runs of `elems` elements of bf16 allow, in elements: 16, 8 or 4 bytes. One element means
+/// that they are copied one by one.
+pub(super) fn copy_lanes(elems: u64) -> u64 {
+    [8, 4, 2].into_iter().find(|&lanes| elems.is_multiple_of(lanes)).unwrap_or(1)
+}
+
+/// Elements from one row of complete sums in shared memory to the next.
+pub(super) fn staged_width(tile: Tile) -> u64 {
+    tile.n + 4
+}
+
+/// Panels of a product on tensor cores that are in shared memory at a time, in slots of one of each operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Pipeline {
+    pub(super) slots: u64,
+    /// Elements of the left panel of a slot, and of both.
+    pub(super) left_elems: u64,
+    pub(super) slot_elems: u64,
+}
+
+impl Pipeline {
+    pub(super) fn of(g: &Gemm, tile: Tile) -> Self {
+        let panel = |extent: u64, is_along: bool| match is_along {
+            true => extent * stride(tile.k),
+            false => tile.k * stride(extent),
+        };
+        let left_elems = panel(tile.m, !g.transpose_a);
+        let slot_elems = left_elems + panel(tile.n, g.transpose_b);
+        Self { slots: if tile.m > 64 { 4 } else { 3 }, left_elems, slot_elems }
+    }
+
+    /// Bytes of shared memory: the slots, or the sums in f32, which follow them in the same place.
+    pub(super) fn bytes(self, tile: Tile) -> u64 {
+        (2 * self.slots * self.slot_elems).max(4 * tile.m * staged_width(tile))
+    }
+}
+
+/// Attention on tensor cores: rows that stay with a block of four warps, 16 each, and rows of the other side that pass by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TensorAttention {
+    pub(super) own: u64,
+    pub(super) others: u64,
+    /// Width of a head, rounded up to the depth of a multiplication.
+    pub(super) width: u64,
+}
+
+impl TensorAttention {
+    /// Threads of a block.
+    pub(super) const BLOCK: u64 = 128;
+
+    /// `None` where attention does not run on tensor cores: for other element types than bf16, and for heads so wide that
+    /// registers do not hold the sums.
+    pub(super) fn of(shape: &Attention, dtype: Dtype, is_gradient: bool) -> Option<Self> {
+        let width = shape.head_dim.next_multiple_of(16);
+        let others = if width <= 64 && !is_gradient { 64 } else { 32 };
+        (dtype == Dtype::Bf16 && width <= 128).then_some(Self { own: 64, others, width })
+    }
+
+    /// Elements of a panel of own rows, and of the other side.
+    pub(super) fn elems(self) -> [u64; 2] {
+        [self.own, self.others].map(|rows| rows * stride(self.width))
+    }
+
+    /// Bytes of shared memory: one or two panels of own rows, two slots of two of the other side.
+    pub(super) fn bytes(self, is_gradient: bool) -> u64 {
+        let [own, other] = self.elems();
+        2 * (if is_gradient { 2 * own } else { own } + 4 * other)
     }
 }
 
@@ -135,6 +217,32 @@ pub(super) fn statistics_bytes(n: &Norm, computed: Dtype) -> u64 {
     (2 * n.rows * computed.bytes()).next_multiple_of(16)
 }
 
+/// Rows of attention that stay with a block, and its threads.
+fn own_rows(shape: &Attention, dtype: Dtype) -> (u64, u64) {
+    match TensorAttention::of(shape, dtype, false) {
+        Some(tensor) => (tensor.own, TensorAttention::BLOCK),
+        None => (OWN_ROWS, OWN_ROWS * ROW_THREADS),
+    }
+}
+
+/// Bytes of shared memory to ask for when a step is launched: what kernels on tensor cores have, which may be more than a
+/// block has without asking.
+fn dynamic_shared(kernel: &Kernel, step: usize, chip: Chip) -> u64 {
+    match &kernel.body {
+        Body::Gemm(g) if kernel.dtype == Dtype::Bf16 => {
+            let tile = Tile::of(g, kernel.dtype, chip);
+            Pipeline::of(g, tile).bytes(tile)
+        }
+        Body::Attention { shape, .. } => {
+            TensorAttention::of(shape, kernel.dtype, false).map_or(0, |t| t.bytes(false))
+        }
+        Body::AttentionDx(shape) if step > 0 => {
+            TensorAttention::of(shape, kernel.dtype, true).map_or(0, |t| t.bytes(true))
+        }
+        _ => 0,
+    }
+}
+
 /// Grid and block of each stage, and bytes of workspace.
 fn shape(kernel: &Kernel, chip: Chip) -> (Vec<([u64; 3], u64)>, u64) {
     let computed = kernel.dtype.computed();
@@ -172,11 +280,12 @@ fn shape(kernel: &Kernel, chip: Chip) -> (Vec<([u64; 3], u64)>, u64) {
             (stages.to_vec(), bytes)
         }
         Body::Attention { shape: s, .. } => {
-            let blocks = [s.seq.div_ceil(OWN_ROWS) * s.batch * s.heads, 1, 1];
-            (vec![(blocks, OWN_ROWS * ROW_THREADS)], 0)
+            let (own, block) = own_rows(s, kernel.dtype);
+            (vec![([s.seq.div_ceil(own) * s.batch * s.heads, 1, 1], block)], 0)
         }
         Body::AttentionDx(s) => {
-            let (tiles, block) = (s.seq.div_ceil(OWN_ROWS) * s.batch, OWN_ROWS * ROW_THREADS);
+            let (own, block) = own_rows(s, kernel.dtype);
+            let tiles = s.seq.div_ceil(own) * s.batch;
             let queries = s.batch * s.heads * s.seq;
             let stages = vec![
                 rows_of(queries, s.head_dim),
@@ -213,7 +322,8 @@ impl PtxKernel {
     pub fn of(symbol: &str, kernel: &Kernel, chip: Chip) -> Result<Self, String> {
         if let Body::Attention { shape, .. } | Body::AttentionDx(shape) = &kernel.body {
             let is_gradient = matches!(kernel.body, Body::AttentionDx(_));
-            if other_rows(shape, kernel.dtype.computed(), is_gradient) == 0 {
+            let is_tensor = TensorAttention::of(shape, kernel.dtype, is_gradient).is_some();
+            if !is_tensor && other_rows(shape, kernel.dtype.computed(), is_gradient) == 0 {
                 return Err(format!(
                     "attention heads of width {} leave no room for a tile in 48 KiB of shared memory",
                     shape.head_dim
@@ -241,7 +351,7 @@ impl PtxKernel {
                 entry: if is_single { name.clone() } else { format!("{name}${index}") },
                 grid: grid.map(|n| n as u32),
                 block: block as u32,
-                dynamic_shared_bytes: 0,
+                dynamic_shared_bytes: dynamic_shared(kernel, index, chip) as u32,
                 step: index,
             });
         }

@@ -11,11 +11,15 @@
 mod attention;
 #[cfg(feature = "llvm")]
 mod attention_gradient;
+#[cfg(feature = "llvm")]
+mod attention_tensor;
 mod chip;
 #[cfg(feature = "llvm")]
 mod device;
 #[cfg(feature = "llvm")]
 mod gemm;
+#[cfg(feature = "llvm")]
+mod gemm_tensor;
 #[cfg_attr(not(feature = "llvm"), allow(dead_code))]
 mod launch;
 #[cfg(feature = "llvm")]
@@ -30,6 +34,8 @@ mod rotary;
 mod rows;
 #[cfg(feature = "llvm")]
 mod sums;
+#[cfg(feature = "llvm")]
+mod tensor;
 
 pub use chip::{Chip, ChipLimits};
 pub use launch::{PtxKernel, Stage};

@@ -2,10 +2,13 @@
 
 use super::chip::Chip;
 use super::device::Device;
-use super::launch::{PtxKernel, Stage};
-use super::{attention, attention_gradient, gemm, map, norm, rotary, rows, sums};
+use super::launch::{PtxKernel, Stage, TensorAttention};
+use super::{
+    attention, attention_gradient, attention_tensor, gemm, gemm_tensor, map, norm, rotary, rows,
+    sums,
+};
 use crate::error::CodegenError;
-use crate::kernel::{Body, Kernel, Mode};
+use crate::kernel::{Body, Dtype, Kernel, Mode};
 use crate::llvm::emit::{Emitter, P, built};
 use crate::llvm::rows::Rotary;
 use crate::target::Target;
@@ -129,15 +132,21 @@ fn body(k: &Device<'_, '_>, kernel: &Kernel, stage: usize) {
     let dtype = kernel.dtype;
     match &kernel.body {
         Body::Map(m) => map::map(k, m, dtype),
+        Body::Gemm(g) if dtype == Dtype::Bf16 => gemm_tensor::gemm(k, g),
         Body::Gemm(g) => gemm::gemm(k, g, dtype),
         Body::Norm(n) => norm::forward(k, n, dtype),
         Body::NormDx(n) => norm::input_gradient(k, n, dtype),
         Body::NormDw(n) => norm::weight_gradient(k, n, dtype, stage),
-        Body::Attention { shape, lse } => attention::forward(k, shape, *lse),
-        Body::AttentionDx(shape) => match stage {
-            0 => attention_gradient::offsets(k, shape, dtype),
-            1 => attention_gradient::queries(k, shape),
-            _ => attention_gradient::keys(k, shape),
+        Body::Attention { shape, lse } => match TensorAttention::of(shape, dtype, false) {
+            Some(tiles) => attention_tensor::forward(k, shape, tiles, *lse),
+            None => attention::forward(k, shape, *lse),
+        },
+        Body::AttentionDx(shape) => match (stage, TensorAttention::of(shape, dtype, true)) {
+            (0, _) => attention_gradient::offsets(k, shape, dtype),
+            (1, Some(tiles)) => attention_tensor::queries(k, shape, tiles),
+            (_, Some(tiles)) => attention_tensor::keys(k, shape, tiles),
+            (1, None) => attention_gradient::queries(k, shape),
+            (_, None) => attention_gradient::keys(k, shape),
         },
         &Body::Rotary { batch, seq, heads, head_dim, base, inverse } => {
             let base = base.get();

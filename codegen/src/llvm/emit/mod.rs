@@ -239,7 +239,7 @@ impl<'c> Emitter<'c> {
     }
 
     /// A call of an intrinsic that is overloaded on `types`.
-    fn intrinsic_of(
+    pub(crate) fn intrinsic_of(
         &self,
         name: &str,
         types: &[BasicTypeEnum<'c>],
