@@ -3,6 +3,7 @@
 //! `ptx_catalog FOLDER` writes one file for each architecture and element type;
 //! `ptx_catalog FOLDER --ptxas PROGRAM [NAME.ARCHITECTURE.ptx ..]` also assembles these and the files named, prints a table
 //! of what entries take, and fails if one does not assemble, spills registers, or takes more than a block may have.
+//! `--only bf16` takes only that element type of the catalogue.
 
 mod assembler;
 #[path = "../../tests/support/ptx_catalog.rs"]
@@ -29,6 +30,8 @@ enum Job {
 struct Options {
     folder: PathBuf,
     ptxas: Option<PathBuf>,
+    /// The element type to take of the catalogue, if not all.
+    only: Option<String>,
     files: Vec<PathBuf>,
 }
 
@@ -36,15 +39,18 @@ impl Options {
     fn read() -> Result<Self, String> {
         let mut args = std::env::args_os().skip(1);
         let folder = args.next().ok_or("which folder?")?.into();
-        let (mut ptxas, mut files) = (None, vec![]);
+        let (mut ptxas, mut only, mut files) = (None, None, vec![]);
         while let Some(arg) = args.next() {
             if arg == "--ptxas" {
                 ptxas = Some(args.next().ok_or("--ptxas: which program?")?.into());
+            } else if arg == "--only" {
+                let dtype = args.next().ok_or("--only: which element type?")?;
+                only = Some(dtype.to_string_lossy().into_owned());
             } else {
                 files.push(arg.into());
             }
         }
-        Ok(Self { folder, ptxas, files })
+        Ok(Self { folder, ptxas, only, files })
     }
 }
 
@@ -69,8 +75,12 @@ fn run(options: &Options) -> Result<(), String> {
         let chip = chip.ok_or_else(|| format!("{}: for which chip?", file.display()))?;
         jobs.push(Job::File(chip, file.clone()));
     }
+    let is_wanted = |dtype: &Dtype| options.only.as_ref().is_none_or(|only| *only == name(*dtype));
     jobs.extend(
-        catalog::DTYPES.into_iter().flat_map(|d| Chip::ALL.map(|chip| Job::Catalogue(chip, d))),
+        catalog::DTYPES
+            .into_iter()
+            .filter(is_wanted)
+            .flat_map(|d| Chip::ALL.map(|chip| Job::Catalogue(chip, d))),
     );
     let (next, done) = (AtomicUsize::new(0), Mutex::new(vec![]));
     std::thread::scope(|scope| {

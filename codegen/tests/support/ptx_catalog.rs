@@ -81,19 +81,21 @@ pub(crate) fn around(dtype: Dtype, size: u64) -> Vec<Kernel> {
         base: 10000.0.into(),
         inverse,
     }));
-    for shape in [
-        heads(1, size, 2, 2, 8),
-        heads(2, size.min(40), 4, 2, 7),
-        heads(1, size.min(70), 2, 1, 64),
-        heads(1, size.min(70), 2, 1, 120),
-    ] {
+    let mut shapes = vec![heads(1, size, 2, 2, 8), heads(2, size.min(40), 4, 2, 7)];
+    if dtype == Dtype::Bf16 {
+        // Tensor cores take other tiles for wide heads.
+        shapes.push(heads(1, size.min(70), 2, 1, if size.is_multiple_of(3) { 120 } else { 64 }));
+    }
+    for shape in shapes {
         bodies.push(Body::Attention { shape, lse: true });
         bodies.push(Body::AttentionDx(shape));
     }
     for (a, b) in [(false, false), (false, true), (true, false), (true, true)] {
         bodies.push(Body::Gemm(gemm(size, 9, 12, a, b)));
         bodies.push(Body::Gemm(gemm(5, size, size.min(40), a, b)));
-        bodies.push(Body::Gemm(gemm(size.next_multiple_of(8), 16, 2 * size, a, b)));
+        if dtype == Dtype::Bf16 {
+            bodies.push(Body::Gemm(gemm(size.next_multiple_of(8), 16, 2 * size, a, b)));
+        }
     }
     bodies.push(Body::Gemm(Gemm { batch: 3, accumulate: true, ..gemm(6, 8, size, false, true) }));
     bodies.push(Body::Gemm(Gemm {
