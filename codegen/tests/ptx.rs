@@ -8,7 +8,7 @@ mod catalog;
 mod support;
 
 use piper_codegen::Isolation;
-use piper_codegen::kernel::{Body, Dtype, Gemm, Kernel, Mode};
+use piper_codegen::kernel::{Attention, Body, Dtype, Gemm, Kernel, Mode};
 use piper_codegen::ptx::{Chip, PtxKernel, compile};
 use piper_ptx::{Arg, Machine, Module};
 use support::{Data, agree, by_reference, random_data};
@@ -137,4 +137,13 @@ fn large_tiles_of_tensor_cores_give_what_the_reference_gives() {
         .map(|g| Kernel { dtype: Dtype::Bf16, body: Body::Gemm(g) })
         .to_vec();
     check_kernels(Chip::Sm80, &kernels);
+}
+
+/// Wide heads take two passes for the gradients of keys and values.
+#[test]
+fn attention_of_wide_heads_gives_what_the_reference_gives() {
+    let shape = Attention { batch: 1, seq: 70, heads: 2, kv_heads: 1, head_dim: 128 };
+    let bodies = [Body::Attention { shape, lse: true }, Body::AttentionDx(shape)];
+    let kernels = bodies.map(|body| Kernel { dtype: Dtype::Bf16, body });
+    check_kernels(Chip::Sm90a, &kernels);
 }

@@ -299,40 +299,71 @@ pub(super) fn queries(k: &Device<'_, '_>, s: &Attention, t: TensorAttention) {
 
 /// `q, k, v, o, lse, do, dk, dv`.
 pub(super) fn keys(k: &Device<'_, '_>, s: &Attention, t: TensorAttention) {
-    let e = k.e;
     let a = Tiles::new(k, s, s.kv_heads, t, 2);
     let of_keys = |buffer| Source { buffer, heads: s.kv_heads, head: a.b.head };
     let (own_k, own_v) = (a.own_panel(0), a.own_panel(1));
     a.fill(own_k, of_keys(1), a.b.own);
     a.fill(own_v, of_keys(2), a.b.own);
-    let (d_keys, d_values) = (a.no_sums(), a.no_sums());
-    let group = s.heads / s.kv_heads;
-    e.for_each(e.n(0), e.n(group), 1, |member| {
-        let head = e.iadd(e.imul(a.b.head, e.n(group)), member);
-        let of_queries = |buffer| Source { buffer, heads: s.heads, head };
-        a.walk([a.b.own, e.n(s.seq)], [of_queries(0), of_queries(5)], |slot, first| {
-            let (q, d_o) = (a.other_panel(slot, 0), a.other_panel(slot, 1));
-            let (products, d_weights) = (a.scores(own_k, q), a.scores(own_v, d_o));
-            let (mut weights, mut d_scores) = (products.clone(), d_weights.clone());
-            for tile in 0..products.len() {
-                for part in 0..2 {
-                    let position = a.other_position(first, tile, part);
-                    let query = a.b.query(head, position);
-                    let is_there = e.icmp(IntPredicate::ULT, position, e.n(s.seq));
-                    for half in 0..2 {
-                        let is_later = e.icmp(IntPredicate::ULE, a.position(half), position);
-                        let i = 2 * half + part;
-                        let (product, d_weight) = (products[tile][i], d_weights[tile][i]);
-                        let is_visible = e.both(is_later, is_there);
-                        (weights[tile][i], d_scores[tile][i]) =
-                            a.b.score(query, product, d_weight, is_visible);
+    // Registers hold the sums of both gradients of a narrow head; those of a wide one take a pass each.
+    if t.width <= 64 {
+        let (d_keys, d_values) = (a.no_sums(), a.no_sums());
+        a.walk_queries(Some(&d_keys), Some(&d_values));
+        a.write(of_keys(7), &d_keys, None);
+        a.write(of_keys(8), &d_values, None);
+    } else {
+        let d_keys = a.no_sums();
+        a.walk_queries(Some(&d_keys), None);
+        a.write(of_keys(7), &d_keys, None);
+        let d_values = a.no_sums();
+        a.walk_queries(None, Some(&d_values));
+        a.write(of_keys(8), &d_values, None);
+    }
+}
+
+impl<'c> Tiles<'_, '_, 'c> {
+    /// Adds to the gradients that are wanted, of the keys and of the values that are the block's own, what all queries that
+    /// see them contribute.
+    fn walk_queries(&self, d_keys: Option<&[Sums<'c>]>, d_values: Option<&[Sums<'c>]>) {
+        let (k, e, s) = (self.k, self.k.e, self.s);
+        let (own_k, own_v) = (self.own_panel(0), self.own_panel(1));
+        let group = s.heads / s.kv_heads;
+        e.for_each(e.n(0), e.n(group), 1, |member| {
+            let head = e.iadd(e.imul(self.b.head, e.n(group)), member);
+            let of_queries = |buffer| Source { buffer, heads: s.heads, head };
+            let sources = [of_queries(0), of_queries(5)];
+            self.walk([self.b.own, e.n(s.seq)], sources, |slot, first| {
+                let (q, d_o) = (self.other_panel(slot, 0), self.other_panel(slot, 1));
+                let mut weights = self.scores(own_k, q);
+                let mut d_scores = match d_keys {
+                    Some(_) => self.scores(own_v, d_o),
+                    None => vec![[e.float(0.0); 4]; weights.len()],
+                };
+                for tile in 0..weights.len() {
+                    for part in 0..2 {
+                        let position = self.other_position(first, tile, part);
+                        let query = self.b.query(head, position);
+                        let is_there = e.icmp(IntPredicate::ULT, position, e.n(s.seq));
+                        for half in 0..2 {
+                            let is_later = e.icmp(IntPredicate::ULE, self.position(half), position);
+                            let is_visible = e.both(is_later, is_there);
+                            let (product, d_weight) = (
+                                &mut weights[tile][2 * half + part],
+                                &mut d_scores[tile][2 * half + part],
+                            );
+                            (*product, *d_weight) =
+                                self.b.score(query, *product, *d_weight, is_visible);
+                        }
                     }
                 }
-            }
-            a.add_weighted(&d_scores, q, &d_keys);
-            a.add_weighted(&weights, d_o, &d_values);
+                if let Some(sums) = d_keys {
+                    self.add_weighted(&d_scores, q, sums);
+                }
+                if let Some(sums) = d_values {
+                    self.add_weighted(&weights, d_o, sums);
+                }
+            });
         });
-    });
-    a.write(of_keys(7), &d_keys, None);
-    a.write(of_keys(8), &d_values, None);
+        // The next pass fills the slots anew.
+        k.barrier();
+    }
 }

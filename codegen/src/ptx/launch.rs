@@ -135,12 +135,8 @@ impl TensorAttention {
     /// registers do not hold the sums.
     pub(super) fn of(shape: &Attention, dtype: Dtype, is_gradient: bool) -> Option<Self> {
         let width = shape.head_dim.next_multiple_of(16);
-        // As many as registers hold scores of, beside sums as wide as a head: two of them where keys keep their gradients.
-        let others = match (width <= 64, is_gradient) {
-            (true, false) => 64,
-            (true, true) | (false, false) => 32,
-            (false, true) => 16,
-        };
+        // As many as registers hold scores of, beside sums as wide as a head.
+        let others = if width <= 64 && !is_gradient { 64 } else { 32 };
         (dtype == Dtype::Bf16 && width <= 128).then_some(Self { own: 64, others, width })
     }
 

@@ -4,6 +4,8 @@
 //! grids and with how much scratch memory. Sums follow the shape and the chip only, never the order in which blocks run:
 //! there is no atomic addition, so two runs give the same bits.
 //!
+//! Products and attention of bf16 run on tensor cores, with sums of f32; those of f32 and f64 are exact in their type.
+//!
 //! Functions such as `exp` are the polynomials of the CPU kernels; nothing is linked in. Divisions and roots round to
 //! nearest.
 
