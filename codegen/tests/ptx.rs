@@ -139,7 +139,7 @@ fn large_tiles_of_tensor_cores_give_what_the_reference_gives() {
     check_kernels(Chip::Sm80, &kernels);
 }
 
-/// Wide heads take two passes for the gradients of keys and values.
+/// Wide heads run on tensor cores forward only.
 #[test]
 fn attention_of_wide_heads_gives_what_the_reference_gives() {
     let shape = Attention { batch: 1, seq: 70, heads: 2, kv_heads: 1, head_dim: 128 };

@@ -304,27 +304,16 @@ pub(super) fn keys(k: &Device<'_, '_>, s: &Attention, t: TensorAttention) {
     let (own_k, own_v) = (a.own_panel(0), a.own_panel(1));
     a.fill(own_k, of_keys(1), a.b.own);
     a.fill(own_v, of_keys(2), a.b.own);
-    // Registers hold the sums of both gradients of a narrow head; those of a wide one take a pass each.
-    if t.width <= 64 {
-        let (d_keys, d_values) = (a.no_sums(), a.no_sums());
-        a.walk_queries(Some(&d_keys), Some(&d_values));
-        a.write(of_keys(7), &d_keys, None);
-        a.write(of_keys(8), &d_values, None);
-    } else {
-        let d_keys = a.no_sums();
-        a.walk_queries(Some(&d_keys), None);
-        a.write(of_keys(7), &d_keys, None);
-        let d_values = a.no_sums();
-        a.walk_queries(None, Some(&d_values));
-        a.write(of_keys(8), &d_values, None);
-    }
+    let (d_keys, d_values) = (a.no_sums(), a.no_sums());
+    a.walk_queries(&d_keys, &d_values);
+    a.write(of_keys(7), &d_keys, None);
+    a.write(of_keys(8), &d_values, None);
 }
 
 impl<'c> Tiles<'_, '_, 'c> {
-    /// Adds to the gradients that are wanted, of the keys and of the values that are the block's own, what all queries that
-    /// see them contribute.
-    fn walk_queries(&self, d_keys: Option<&[Sums<'c>]>, d_values: Option<&[Sums<'c>]>) {
-        let (k, e, s) = (self.k, self.k.e, self.s);
+    /// Adds to the gradients of the keys and the values that are the block's own what all queries that see them contribute.
+    fn walk_queries(&self, d_keys: &[Sums<'c>], d_values: &[Sums<'c>]) {
+        let (e, s) = (self.k.e, self.s);
         let (own_k, own_v) = (self.own_panel(0), self.own_panel(1));
         let group = s.heads / s.kv_heads;
         e.for_each(e.n(0), e.n(group), 1, |member| {
@@ -334,10 +323,7 @@ impl<'c> Tiles<'_, '_, 'c> {
             self.walk([self.b.own, e.n(s.seq)], sources, |slot, first| {
                 let (q, d_o) = (self.other_panel(slot, 0), self.other_panel(slot, 1));
                 let mut weights = self.scores(own_k, q);
-                let mut d_scores = match d_keys {
-                    Some(_) => self.scores(own_v, d_o),
-                    None => vec![[e.float(0.0); 4]; weights.len()],
-                };
+                let mut d_scores = self.scores(own_v, d_o);
                 for tile in 0..weights.len() {
                     for part in 0..2 {
                         let position = self.other_position(first, tile, part);
@@ -355,15 +341,9 @@ impl<'c> Tiles<'_, '_, 'c> {
                         }
                     }
                 }
-                if let Some(sums) = d_keys {
-                    self.add_weighted(&d_scores, q, sums);
-                }
-                if let Some(sums) = d_values {
-                    self.add_weighted(&weights, d_o, sums);
-                }
+                self.add_weighted(&d_scores, q, d_keys);
+                self.add_weighted(&weights, d_o, d_values);
             });
         });
-        // The next pass fills the slots anew.
-        k.barrier();
     }
 }

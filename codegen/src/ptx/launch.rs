@@ -137,7 +137,9 @@ impl TensorAttention {
         let width = shape.head_dim.next_multiple_of(16);
         // As many as registers hold scores of, beside sums as wide as a head.
         let others = if width <= 64 && !is_gradient { 64 } else { 32 };
-        (dtype == Dtype::Bf16 && width <= 128).then_some(Self { own: 64, others, width })
+        // Gradients have sums of their own for keys and for values.
+        let widest = if is_gradient { 64 } else { 128 };
+        (dtype == Dtype::Bf16 && width <= widest).then_some(Self { own: 64, others, width })
     }
 
     /// Elements of a panel of own rows, and of the other side.
@@ -219,8 +221,8 @@ pub(super) fn statistics_bytes(n: &Norm, computed: Dtype) -> u64 {
 }
 
 /// Rows of attention that stay with a block, and its threads.
-fn own_rows(shape: &Attention, dtype: Dtype) -> (u64, u64) {
-    match TensorAttention::of(shape, dtype, false) {
+fn own_rows(shape: &Attention, dtype: Dtype, is_gradient: bool) -> (u64, u64) {
+    match TensorAttention::of(shape, dtype, is_gradient) {
         Some(tensor) => (tensor.own, TensorAttention::BLOCK),
         None => (OWN_ROWS, OWN_ROWS * ROW_THREADS),
     }
@@ -281,11 +283,11 @@ fn shape(kernel: &Kernel, chip: Chip) -> (Vec<([u64; 3], u64)>, u64) {
             (stages.to_vec(), bytes)
         }
         Body::Attention { shape: s, .. } => {
-            let (own, block) = own_rows(s, kernel.dtype);
+            let (own, block) = own_rows(s, kernel.dtype, false);
             (vec![([s.seq.div_ceil(own) * s.batch * s.heads, 1, 1], block)], 0)
         }
         Body::AttentionDx(s) => {
-            let (own, block) = own_rows(s, kernel.dtype);
+            let (own, block) = own_rows(s, kernel.dtype, true);
             let tiles = s.seq.div_ceil(own) * s.batch;
             let queries = s.batch * s.heads * s.seq;
             let stages = vec![
