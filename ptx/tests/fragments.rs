@@ -82,7 +82,8 @@ fn sums(lane: usize, i: usize) -> (usize, usize) {
 
 #[test]
 fn fragments_of_products_lie_where_the_manual_says() {
-    let cases: [(&str, usize, fn(f32) -> u32); 3] =
+    type Encode = fn(f32) -> u32;
+    let cases: [(&str, usize, Encode); 3] =
         [("bf16", 16, bf16), ("f16", 16, f16), ("bf16", 8, bf16)];
     for (ty, depth, narrow) in cases {
         let (a_count, b_count) = (depth / 4, depth / 8);
