@@ -283,3 +283,63 @@ fn optimisation_does_not_change_bits() {
         }
     }
 }
+
+/// Large results go past the caches where they are aligned; they are the same, and nothing beyond them is touched.
+#[test]
+fn large_results_are_the_same_wherever_they_lie() {
+    let (rows, cols) = (8200, 1024);
+    let norm = Norm { kind: NormKind::Rms, rows, cols, eps: Real::new(1e-5) };
+    let kernels = [
+        piper_codegen::catalog::add(Dtype::F32, rows * cols + 5),
+        Kernel { dtype: Dtype::F32, body: Body::NormDx(norm) },
+    ];
+    let native = Native::new(&kernels, piper_codegen::Target::host_level());
+    for kernel in &kernels {
+        let parameters = kernel.parameters();
+        let mut random = support::Random(7);
+        let inputs: Vec<Vec<f32>> = parameters[..parameters.len() - 1]
+            .iter()
+            .map(|p| (0..p.elems).map(|_| random.unit() as f32).collect())
+            .collect();
+        let elems = parameters.last().expect("a result").elems as usize;
+        let results = [0, 3].map(|offset| {
+            let mut out = vec![7.0_f32; elems + 64];
+            let first = out.as_ptr().align_offset(64) + offset;
+            let mut inputs = inputs.clone();
+            let mut buffers: Vec<&mut [f32]> = inputs.iter_mut().map(|i| &mut i[..]).collect();
+            buffers.push(&mut out[first..first + elems]);
+            native.run_in_place(kernel, &mut buffers);
+            assert!(out[..first].iter().chain(&out[first + elems..]).all(|&x| x == 7.0));
+            out[first..first + elems].iter().map(|x| x.to_bits()).collect::<Vec<_>>()
+        });
+        assert!(results[0] == results[1], "{kernel:?}");
+        if let Body::Map(_) = kernel.body {
+            let sums = inputs[0].iter().zip(&inputs[1]).map(|(a, b)| (a + b).to_bits());
+            assert!(sums.eq(results[0].iter().copied()));
+        }
+    }
+}
+
+/// A row of which only one class is possible, and one of large logits of either sign.
+#[test]
+fn losses_of_extreme_logits() {
+    for (dtype, vocab) in
+        [(Dtype::F32, 50), (Dtype::F64, 50), (Dtype::F32, 300), (Dtype::Bf16, 300)]
+    {
+        let c = CrossEntropy { rows: 2, vocab, denominator: 2 };
+        let kernels =
+            [Body::CrossEntropy(c), Body::CrossEntropyDx(c)].map(|body| Kernel { dtype, body });
+        for level in levels() {
+            let native = Native::new(&kernels, level);
+            for kernel in &kernels {
+                let mut data = random_data(kernel, 3, 1);
+                for class in 0..vocab as usize {
+                    let extreme = [-80.0, 60.0, -1000.0][class % 3];
+                    data[0].set(class, if class == 0 { 1.0 } else { f64::NEG_INFINITY });
+                    data[0].set(vocab as usize + class, extreme);
+                }
+                check_one(&native, kernel, &data, &[], 100.0, level);
+            }
+        }
+    }
+}

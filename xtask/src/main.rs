@@ -106,6 +106,8 @@ enum BenchTask {
     Core(bench::CoreOptions),
     /// Matrix products in machine code beside OpenBLAS, on the same cores
     Gemm(bench::GemmOptions),
+    /// Elementwise, norm and loss kernels beside what memory can move, one thread
+    Bandwidth(bench::BandwidthOptions),
     /// The training step of a byte-level GPT beside JAX, on the same cores
     Step(bench::StepOptions),
     /// How long the machine code of these models takes, made anew and from the cache
@@ -120,6 +122,7 @@ fn main() -> ExitCode {
         Task::Docs => docs(),
         Task::Bench { task: Some(BenchTask::Core(options)), .. } => bench::core(&options),
         Task::Bench { task: Some(BenchTask::Gemm(options)), .. } => bench::gemm(&options),
+        Task::Bench { task: Some(BenchTask::Bandwidth(options)), .. } => bench::bandwidth(&options),
         Task::Bench { task: Some(BenchTask::Step(options)), .. } => bench::step(&options),
         Task::Bench { task: Some(BenchTask::CompileKernels(options)), .. } => {
             bench::compile_kernels(&options)

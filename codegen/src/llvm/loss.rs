@@ -1,22 +1,57 @@
-//! Softmax cross-entropy over rows of logits.
+//! Softmax cross-entropy over rows of logits. A row comes from memory once: what is done to it more than once is done to a part of
+//! it, or a row, that is still in a cache.
 
 use super::Launch;
-use super::emit::{Emitter, P, V};
+use super::emit::{Emitter, I, P, V};
 use super::norm::row_sum;
 use super::rows::{doubles, repeated, token};
 use crate::kernel::{CrossEntropy, Dtype};
 
-/// Largest logit of a row and the sum of `exp(logit - largest)`.
+/// Vectors of a row that are looked at together.
+const TOGETHER: u64 = 16;
+/// How far ahead of what is looked at memory is asked for.
+const AHEAD_BYTES: u64 = 4096;
+
+/// What is done to a piece of a row: its first column and number of columns.
+type Piece<'p, 'c> = &'p dyn Fn(I<'c>, u64);
+
+/// Largest logit of a row and the sum of `exp(logit - largest)`, in one pass: each lane keeps the largest logit that it has met
+/// and the sum that goes with it, made to fit once for each [`TOGETHER`] vectors (Milakov and Gimelshein, 2018).
 fn softmax_parts<'c>(e: &Emitter<'c>, logits: P<'c>, vocab: u64) -> (V<'c>, V<'c>) {
-    let lowest = repeated(e, e.float(f64::NEG_INFINITY));
-    let largest = e.local(lowest);
-    e.for_pieces(vocab, |c, width| {
-        let value = e.keep(e.load_piece(logits, c, width), width, f64::NEG_INFINITY);
-        e.set(&largest, e.max(e.get(&largest), value));
+    let lanes = e.lanes();
+    let (lowest, zero) = (f64::NEG_INFINITY, repeated(e, e.float(0.0)));
+    let (largest, sum) = (e.local(repeated(e, e.float(lowest))), e.local(zero));
+    let visit = |each: &dyn Fn(Piece<'_, 'c>)| {
+        let before = e.get(&largest);
+        let most = e.local(before);
+        each(&|c, width| {
+            // Exponentials keep the processor from running ahead to the next loads by itself.
+            e.prefetch_for_reading(logits, c, AHEAD_BYTES / logits.element.bytes());
+            let value = e.keep(e.load_piece(logits, c, width), width, lowest);
+            e.set(&most, e.max(e.get(&most), value));
+        });
+        let most = e.get(&most);
+        e.set(&largest, most);
+        // A lane that has met nothing else than minus infinity subtracts zero, so that its weights vanish.
+        let is_lowest = e.compare(inkwell::FloatPredicate::OEQ, most, e.like(most, lowest));
+        let subtracted = e.select(is_lowest, zero, most);
+        e.set(&sum, e.mul(e.get(&sum), e.weight(e.sub(before, subtracted))));
+        each(&|c, width| {
+            let value = e.keep(e.load_piece(logits, c, width), width, lowest);
+            e.set(&sum, e.add(e.get(&sum), e.weight(e.sub(value, subtracted))));
+        });
+    };
+    let whole = vocab - vocab % lanes;
+    e.for_each(e.n(0), e.n(whole), TOGETHER * lanes, |start| {
+        let end = e.imin(e.n(whole), e.iadd(start, e.n(TOGETHER * lanes)));
+        visit(&|body| e.for_each(start, end, lanes, |c| body(c, lanes)));
     });
-    let largest = e.lane_max(e.get(&largest));
-    let sum = row_sum(e, vocab, |c, width| e.exp(e.sub(e.load_piece(logits, c, width), largest)));
-    (largest, sum)
+    if whole < vocab {
+        visit(&|body| body(e.n(whole), vocab - whole));
+    }
+    let most = e.lane_max(e.get(&largest));
+    let factor = e.weight(e.sub(e.get(&largest), most));
+    (most, e.lane_sum(e.mul(e.get(&sum), factor)))
 }
 
 /// `logits, targets, loss`: the loss of each row to workspace.
@@ -44,7 +79,8 @@ pub(super) fn mean(k: &Launch<'_, '_>, s: &CrossEntropy) {
     e.store(k.buffers[2], e.n(0), e.convert(mean, e.dtype()));
 }
 
-/// `logits, targets, dloss, dlogits`.
+/// `logits, targets, dloss, dlogits`. Exponentials wait in the row's place of the result for their sum, so that there is one for
+/// each logit. Where the result's own type would round them, or it goes past the caches, they are made twice.
 pub(super) fn gradient<'c>(k: &Launch<'_, 'c>, s: &CrossEntropy) {
     let e = k.e;
     let factor = e.div(e.load(k.buffers[2], e.n(0)), e.float(s.denominator as f64));
@@ -52,19 +88,41 @@ pub(super) fn gradient<'c>(k: &Launch<'_, 'c>, s: &CrossEntropy) {
         let start = e.imul(r, e.n(s.vocab));
         let (logits, out) = (e.at(k.buffers[0], start), e.at(k.buffers[3], start));
         let (target, legal) = token(e, k.buffers[1], r, s.vocab);
-        let (largest, sum) = softmax_parts(e, logits, s.vocab);
         let factor = e.select(legal.into(), factor, e.float(f64::NAN));
+        let keeps = out.element == e.dtype() && !e.streams_results();
+        let (largest, sum) = if keeps {
+            kept_parts(e, logits, out, s.vocab)
+        } else {
+            softmax_parts(e, logits, s.vocab)
+        };
+        let exponential = |logit: V<'c>| e.weight(e.sub(logit, largest));
         let inverse = e.div(e.float(1.0), sum);
-        let probability = |logit: V<'c>| -> V<'c> { e.mul(e.exp(e.sub(logit, largest)), inverse) };
-        let at_target = e.mul(e.sub(probability(e.load(logits, target)), e.float(1.0)), factor);
+        let at_target = e.mul(exponential(e.load(logits, target)), inverse);
+        let at_target = e.mul(e.sub(at_target, e.float(1.0)), factor);
         e.for_pieces(s.vocab, |c, width| {
-            e.store_piece(
-                out,
-                c,
-                e.mul(probability(e.load_piece(logits, c, width)), factor),
-                width,
-            );
+            let value = match keeps {
+                true => e.load_piece(out, c, width),
+                false => exponential(e.load_piece(logits, c, width)),
+            };
+            e.store_result(out, c, e.mul(e.mul(value, inverse), factor), width);
         });
         e.store(out, target, at_target);
     });
+}
+
+/// As [`softmax_parts`]; `out` becomes the exponentials.
+fn kept_parts<'c>(e: &Emitter<'c>, logits: P<'c>, out: P<'c>, vocab: u64) -> (V<'c>, V<'c>) {
+    let largest = e.local(repeated(e, e.float(f64::NEG_INFINITY)));
+    e.for_pieces(vocab, |c, width| {
+        e.prefetch_for_reading(logits, c, AHEAD_BYTES / logits.element.bytes());
+        let value = e.keep(e.load_piece(logits, c, width), width, f64::NEG_INFINITY);
+        e.set(&largest, e.max(e.get(&largest), value));
+    });
+    let largest = e.lane_max(e.get(&largest));
+    let sum = row_sum(e, vocab, |c, width| {
+        let value = e.weight(e.sub(e.load_piece(logits, c, width), largest));
+        e.store_piece(out, c, value, width);
+        value
+    });
+    (largest, sum)
 }

@@ -4,7 +4,7 @@ use super::Launch;
 use super::emit::{Emitter, I, P, V};
 use super::gemm::{self, Finished, Product};
 use crate::blocking::{Blocking, SUM_ROWS};
-use crate::kernel::{Access, Dtype, Epilogue, Gemm, Map};
+use crate::kernel::{Access, Dtype, Epilogue, Gemm, Map, Mode};
 use crate::scalar::{ScalarOp, ScalarProgram};
 use crate::split::{COLUMNS, Cut, TILE_ROWS};
 use inkwell::{FloatPredicate, IntPredicate};
@@ -80,6 +80,12 @@ fn runtime_scalars<'c>(k: &Launch<'_, 'c>, count: u32) -> Vec<V<'c>> {
     (0..count).map(|i| k.e.load(k.scalars, k.e.n(u64::from(i)))).collect()
 }
 
+/// Bytes of an operand from which its elements are asked for ahead: a long body keeps the processor from running ahead to the
+/// next loads by itself, and its own fetching stops where a page ends.
+const LARGE_BYTES: u64 = 4 << 20;
+/// How far ahead.
+const AHEAD_BYTES: u64 = 4096;
+
 /// Emits an elementwise kernel.
 pub(super) fn map<'c>(k: &Launch<'_, 'c>, m: &Map) {
     let e = k.e;
@@ -96,13 +102,20 @@ pub(super) fn map<'c>(k: &Launch<'_, 'c>, m: &Map) {
     e.set_dtype(dtype);
     let uniforms: Vec<V> = uniforms.into_iter().map(|u| e.convert(u, dtype)).collect();
 
+    let is_large = m.rows * m.cols * e.dtype().bytes() >= LARGE_BYTES;
     // Scalar operands are read once: a buffer that is both such an operand and an output would change under way.
     let ones = scalar_operands(e, m.operands.iter().map(|o| o.access), &k.buffers);
     let piece = |r: I<'c>, c: I<'c>, here: I<'c>, width: u64| {
         let input = |i: u32| {
             let buffer = k.buffers[i as usize];
             match m.operands[i as usize].access {
-                Access::Full => e.load_piece(buffer, here, width),
+                Access::Full => {
+                    if is_large {
+                        let ahead = AHEAD_BYTES / buffer.element.bytes();
+                        e.prefetch_for_reading(buffer, here, ahead);
+                    }
+                    e.load_piece(buffer, here, width)
+                }
                 Access::Row => e.load_piece(buffer, c, width),
                 Access::Column => e.load(buffer, r),
                 Access::Scalar => ones[i as usize].expect("loaded above"),
@@ -110,7 +123,12 @@ pub(super) fn map<'c>(k: &Launch<'_, 'c>, m: &Map) {
         };
         let results = program(e, &m.body, Some(e.lanes()), input, |i| uniforms[i as usize]);
         for (&operand, value) in m.stores.iter().zip(results) {
-            e.store_piece(k.buffers[operand as usize], here, value, width);
+            let to = k.buffers[operand as usize];
+            match m.operands[operand as usize].mode {
+                // What was just read lies in the nearest cache.
+                Mode::ReadWrite => e.store_piece(to, here, value, width),
+                _ => e.store_result(to, here, value, width),
+            }
         }
     };
     match m.walked() {

@@ -210,7 +210,7 @@ fn function<'c>(e: &Emitter<'c>, symbol: &str, kernel: &Kernel) {
             let place = e.at_typed(table, e.n(i as u64), pointer);
             e.pointer(e.load_typed(pointer, place, 8), parameter.dtype)
         };
-        let buffers = parameters.iter().enumerate().map(buffer).collect();
+        let buffers: Vec<P<'c>> = parameters.iter().enumerate().map(buffer).collect();
         let (scalars, shared) = (e.pointer(args[1], Dtype::F64), e.pointer(args[2], e.dtype()));
         let part = args.get(3..5).map(|part| [part[0].into_int_value(), part[1].into_int_value()]);
         let mut workspace = e.at(shared, e.n(split.shared_bytes / e.dtype().bytes()));
@@ -220,9 +220,14 @@ fn function<'c>(e: &Emitter<'c>, symbol: &str, kernel: &Kernel) {
         }
         Launch { e, buffers, scalars, workspace, shared, part }
     };
+    let run = |launch: &Launch<'_, 'c>| {
+        let streamed: Vec<P<'c>> =
+            kernel.streamed_results().into_iter().map(|i| launch.buffers[i]).collect();
+        e.streaming(&streamed, || body(launch, &kernel.body));
+    };
     if split.parts == 1 {
         e.define(symbol, Linkage::External, &[ptr, ptr, ptr], |args| {
-            body(&launch(args), &kernel.body);
+            run(&launch(args));
             if split.has_end {
                 end(&launch(args), &kernel.body);
             }
@@ -231,7 +236,7 @@ fn function<'c>(e: &Emitter<'c>, symbol: &str, kernel: &Kernel) {
     }
     let part_symbol = format!("{symbol}{PART}");
     let part = e.define(&part_symbol, Linkage::External, &[ptr, ptr, ptr, int, int], |args| {
-        body(&launch(args), &kernel.body);
+        run(&launch(args));
     });
     let end = split.has_end.then(|| {
         e.define(&format!("{symbol}{END}"), Linkage::External, &[ptr, ptr, ptr], |args| {

@@ -27,12 +27,22 @@ pub(super) fn row_sum<'c>(e: &Emitter<'c>, cols: u64, term: impl Fn(I<'c>, u64) 
     e.lane_sum(e.get(&sum))
 }
 
+/// A piece of a row; in the first pass over it the same piece of the next row is asked for, as fetching ahead by the processor
+/// stops where a row is left and its first pass is the only one that waits for memory.
+fn first_load<'c>(e: &Emitter<'c>, n: &Norm, row: P<'c>, c: I<'c>, width: u64) -> V<'c> {
+    e.prefetch_for_reading(row, c, n.cols);
+    e.load_piece(row, c, width)
+}
+
 fn statistics<'c>(e: &Emitter<'c>, n: &Norm, x: P<'c>) -> Statistics<'c> {
     let count = e.float(n.cols as f64);
     let mean = (n.kind == NormKind::Layer)
-        .then(|| e.div(row_sum(e, n.cols, |c, width| e.load_piece(x, c, width)), count));
+        .then(|| e.div(row_sum(e, n.cols, |c, width| first_load(e, n, x, c, width)), count));
     let squares = row_sum(e, n.cols, |c, width| {
-        let value = e.load_piece(x, c, width);
+        let value = match mean {
+            None => first_load(e, n, x, c, width),
+            Some(_) => e.load_piece(x, c, width),
+        };
         let centred = mean.map_or(value, |mean| e.sub(value, mean));
         e.mul(centred, centred)
     });
@@ -53,7 +63,7 @@ pub(super) fn forward(k: &Launch<'_, '_>, n: &Norm) {
             let normal = stats.normalise(e, e.load_piece(x, c, width));
             let scaled = e.mul(normal, e.load_piece(gamma, c, width));
             let value = beta.map_or(scaled, |beta| e.add(scaled, e.load_piece(beta, c, width)));
-            e.store_piece(y, c, value, width);
+            e.store_result(y, c, value, width);
         });
     });
 }
@@ -69,13 +79,27 @@ pub(super) fn input_gradient(k: &Launch<'_, '_>, n: &Norm) {
         let [x, dy, dx] = [0, 2, 3].map(|i: usize| e.at(k.buffers[i], start));
         let stats = statistics(e, n, x);
         let g = |c, width| e.mul(e.load_piece(dy, c, width), e.load_piece(gamma, c, width));
+        let first_g =
+            |c, width| e.mul(first_load(e, n, dy, c, width), e.load_piece(gamma, c, width));
         let h = |c, width| stats.normalise(e, e.load_piece(x, c, width));
-        let mean_g = stats.mean.map(|_| e.div(row_sum(e, n.cols, g), count));
-        let mean_gh = e.div(row_sum(e, n.cols, |c, width| e.mul(g(c, width), h(c, width))), count);
+        // One pass for both sums.
+        let (mean_g, mean_gh) = match stats.mean {
+            None => (None, row_sum(e, n.cols, |c, width| e.mul(first_g(c, width), h(c, width)))),
+            Some(_) => {
+                let sum = e.local(e.vector(e.lanes()).const_zero().into());
+                let gh = row_sum(e, n.cols, |c, width| {
+                    let g = e.keep(first_g(c, width), width, 0.0);
+                    e.set(&sum, e.add(e.get(&sum), g));
+                    e.mul(g, h(c, width))
+                });
+                (Some(e.div(e.lane_sum(e.get(&sum)), count)), gh)
+            }
+        };
+        let mean_gh = e.div(mean_gh, count);
         e.for_pieces(n.cols, |c, width| {
             let centred = mean_g.map_or(g(c, width), |mean| e.sub(g(c, width), mean));
             let value = e.sub(centred, e.mul(h(c, width), mean_gh));
-            e.store_piece(dx, c, e.mul(value, stats.rstd), width);
+            e.store_result(dx, c, e.mul(value, stats.rstd), width);
         });
     });
 }

@@ -55,7 +55,7 @@ pub(super) fn cast(k: &Launch<'_, '_>, elems: u64, to: Dtype) {
     let e = k.e;
     k.for_elements(elems, |i, width| {
         let value = e.load_piece(k.buffers[0], i, width);
-        e.store_piece(k.buffers[1], i, e.convert_lanes(value, to.computed()), width);
+        e.store_result(k.buffers[1], i, e.convert_lanes(value, to.computed()), width);
     });
 }
 
@@ -83,7 +83,7 @@ pub(super) fn embedding(k: &Launch<'_, '_>, s: &Embedding) {
         e.for_pieces(s.dim, |c, width| {
             let nan = e.splat(nan, e.lanes()).into();
             let value = e.select(legal.into(), e.load_piece(from, c, width), nan);
-            e.store_piece(to, c, value, width);
+            e.store_result(to, c, value, width);
         });
     });
 }
@@ -131,7 +131,7 @@ pub(super) fn swap_blocks(k: &Launch<'_, '_>, a: u64, b: u64, block: u64) {
             let to = e.imul(e.iadd(e.imul(j, e.n(a)), i), size);
             let (from, to) = (e.at(k.buffers[0], from), e.at(k.buffers[1], to));
             e.for_pieces(block, |c, width| {
-                e.store_piece(to, c, e.load_piece(from, c, width), width);
+                e.store_result(to, c, e.load_piece(from, c, width), width);
             });
         });
     });

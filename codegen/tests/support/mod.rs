@@ -35,6 +35,16 @@ impl Data {
         }
     }
 
+    /// Sets one number.
+    pub(crate) fn set(&mut self, index: usize, value: f64) {
+        match self {
+            Self::F32(v) => v[index] = value as f32,
+            Self::F64(v) => v[index] = value,
+            Self::I32(v) => v[index] = value as i32,
+            Self::Bf16(v) => v[index] = bf16_from_f32(value as f32),
+        }
+    }
+
     /// Magnitudes instead of numbers of either sign.
     pub(crate) fn absolute(&mut self) {
         match self {
@@ -135,6 +145,23 @@ impl Native {
         // SAFETY: the object was just generated and has no initialisers.
         let library = unsafe { libloading::Library::new(file.path()) }.expect("the object loads");
         Self { library }
+    }
+
+    /// Runs `kernel`, which needs neither scalars nor workspace, on buffers where they lie.
+    pub(crate) fn run_in_place(&self, kernel: &Kernel, buffers: &mut [&mut [f32]]) {
+        for (buffer, parameter) in buffers.iter().zip(kernel.parameters()) {
+            assert_eq!((parameter.elems, parameter.dtype), (buffer.len() as u64, Dtype::F32));
+        }
+        let pointers: Vec<*mut c_void> =
+            buffers.iter_mut().map(|b| b.as_mut_ptr().cast()).collect();
+        assert_eq!((kernel.scalars(), kernel.workspace_bytes()), (0, 0));
+        type Function = unsafe extern "C" fn(*const *mut c_void, *const f64, *mut c_void);
+        // SAFETY: the symbol has the documented ABI, buffers have the parameters' sizes, and nothing else is used.
+        unsafe {
+            let function: libloading::Symbol<'_, Function> =
+                self.library.get(kernel.symbol().as_bytes()).expect("the symbol is exported");
+            function(pointers.as_ptr(), std::ptr::null(), std::ptr::null_mut());
+        }
     }
 
     /// Runs `kernel` on copies of `data`. Buffers and workspace are followed by guard elements that must survive, and

@@ -1,7 +1,8 @@
 //! `cargo xtask bench`: all benchmarks of the workspace, or with `core` the figures of the IR core beside `mlir-opt`'s,
-//! with `gemm` matrix products beside OpenBLAS, with `step` a training step beside JAX, with `compile-kernels` how
+//! with `gemm` matrix products beside OpenBLAS, with `bandwidth` kernels beside what memory can move, with `step` a training step beside JAX, with `compile-kernels` how
 //! long machine code takes.
 
+mod bandwidth;
 mod comparison;
 mod compile_kernels;
 mod core;
@@ -14,6 +15,7 @@ mod table;
 
 use anyhow::Result;
 
+pub(crate) use bandwidth::{BandwidthOptions, bandwidth};
 pub(crate) use compile_kernels::{CompileKernelsOptions, compile_kernels};
 pub(crate) use core::{CoreOptions, core};
 pub(crate) use gemm::{GemmOptions, gemm};

@@ -122,7 +122,8 @@ fn weigh<'c>(e: &Emitter<'c>) -> FunctionValue<'c> {
         let lanes = score_tile(e).lanes;
         e.for_each(e.n(0), block.queries, lanes, |col| {
             let number = |numbers: P<'c>| e.load_lanes(e.at(numbers, col), lanes);
-            let weight = |score: V<'c>, largest: V<'c>| e.exp(e.mul(e.sub(score, largest), scale));
+            let weight =
+                |score: V<'c>, largest: V<'c>| e.weight(e.mul(e.sub(score, largest), scale));
             let most = number(largest);
             let factor = weight(number(before), most);
             e.store_lanes(e.at(factors, col), factor);

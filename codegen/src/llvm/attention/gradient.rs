@@ -171,7 +171,7 @@ fn weights_again<'c>(e: &Emitter<'c>) -> FunctionValue<'c> {
         let hidden = V::from(e.vector(lanes).const_zero());
         tile.for_vectors(e, |at, sum, mask| {
             let lse = e.load_lanes(e.at(places[1], at.query), lanes);
-            let value = e.exp(e.sub(e.mul(sum, scale), lse));
+            let value = e.weight(e.sub(e.mul(sum, scale), lse));
             e.store_lanes(e.at(places[0], at.place), mask(value, hidden));
         });
     })

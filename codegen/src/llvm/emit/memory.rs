@@ -5,7 +5,7 @@ use super::{Emitter, I, V, built};
 use crate::kernel::Dtype;
 use inkwell::FloatPredicate;
 use inkwell::types::{BasicType, BasicTypeEnum, VectorType};
-use inkwell::values::{BasicValue, PointerValue};
+use inkwell::values::{BasicValue, InstructionValue, PointerValue};
 
 /// A mutable local variable.
 pub(crate) struct Local<'c> {
@@ -74,8 +74,18 @@ impl<'c> Emitter<'c> {
     }
 
     pub(crate) fn store_aligned(&self, address: PointerValue<'c>, value: V<'c>, align: u64) {
+        self.aligned_store(address, value, align);
+    }
+
+    fn aligned_store(
+        &self,
+        address: PointerValue<'c>,
+        value: V<'c>,
+        align: u64,
+    ) -> InstructionValue<'c> {
         let store = built(self.b.build_store(address, value));
         store.set_alignment(align as u32).expect("alignments are powers of two");
+        store
     }
 
     /// One element; of bf16 as f32.
@@ -120,10 +130,23 @@ impl<'c> Emitter<'c> {
 
     /// Asks for the cache line at `index`, to be written soon. Harmless wherever it points.
     pub(crate) fn prefetch_for_writing(&self, base: P<'c>, index: I<'c>) {
-        let address = self.at(base, index).address;
-        // To write, into the nearest cache, of data.
+        self.prefetch(base, index, true);
+    }
+
+    /// Asks for the cache line `ahead` elements behind `index`, to be read soon. Harmless wherever it points.
+    pub(crate) fn prefetch_for_reading(&self, base: P<'c>, index: I<'c>, ahead: u64) {
+        self.prefetch(base, self.iadd(index, self.n(ahead)), false);
+    }
+
+    fn prefetch(&self, base: P<'c>, index: I<'c>, to_write: bool) {
+        // No address inside an object is claimed, as what is ahead may lie beyond its end.
+        let bytes = self.imul(index, self.n(base.element.bytes()));
+        let start = built(self.b.build_ptr_to_int(base.address, self.i64(), ""));
+        let address = built(self.b.build_int_add(start, bytes, ""));
+        let address = built(self.b.build_int_to_ptr(address, base.address.get_type(), ""));
+        // Into the nearest cache, of data.
         let [write, nearest, data] =
-            [1, 3, 1].map(|n| self.ctx.i32_type().const_int(n, false).into());
+            [u64::from(to_write), 3, 1].map(|n| self.ctx.i32_type().const_int(n, false).into());
         let args = [address.into(), write, nearest, data];
         self.intrinsic_of("llvm.prefetch", &[address.get_type().into()], &args);
     }
@@ -194,6 +217,40 @@ impl<'c> Emitter<'c> {
             self.shuffle(value, value, &(0..width).collect::<Vec<_>>())
         };
         self.store_lanes(self.at(base, index), piece);
+    }
+
+    /// As [`Self::store_piece`], for a result that the kernel does not read again: past the caches, where
+    /// [`Self::streams_results`] is set and the piece is whole.
+    pub(crate) fn store_result(&self, base: P<'c>, index: I<'c>, value: V<'c>, width: u64) {
+        if !self.streams_results.get() || width != self.lanes() {
+            return self.store_piece(base, index, value, width);
+        }
+        let to = self.at(base, index);
+        let value = if to.element == Dtype::Bf16 { self.bf16_bits(value) } else { value };
+        let store = self.aligned_store(to.address, value, width * to.element.bytes());
+        let one = self.ctx.i32_type().const_int(1, false);
+        let kind = self.ctx.get_kind_id("nontemporal");
+        let node = self.ctx.metadata_node(&[one.into()]);
+        store.set_metadata(node, kind).expect("stores take metadata");
+    }
+
+    /// Emits `body` so that what it stores with [`Self::store_result`] goes past the caches, and once more without for when
+    /// one of `results` does not lie at a whole virtual vector.
+    pub(crate) fn streaming(&self, results: &[P<'c>], body: impl Fn()) {
+        let address = |p: &P<'c>| built(self.b.build_ptr_to_int(p.address, self.i64(), ""));
+        let bits = results.iter().map(address).reduce(|a, b| built(self.b.build_or(a, b, "")));
+        let Some(bits) = bits else { return body() };
+        let is_aligned =
+            self.icmp(inkwell::IntPredicate::EQ, self.irem(bits, super::VIRTUAL_BYTES), self.n(0));
+        let streamed = || {
+            self.streams_results.set(true);
+            body();
+            self.streams_results.set(false);
+            // Such stores are not ordered with later ones, by which another thread may learn of them.
+            let order = inkwell::AtomicOrdering::SequentiallyConsistent;
+            built(self.b.build_fence(order, false, ""));
+        };
+        self.if_else(is_aligned, streamed, &body);
     }
 
     /// A mutable local, which optimisation turns into a register.

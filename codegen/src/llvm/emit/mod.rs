@@ -41,6 +41,8 @@ pub(crate) struct Emitter<'c> {
     pub(crate) level: VectorLevel,
     attributes: Vec<Attribute>,
     dtype: Cell<Dtype>,
+    /// Whether results that are not read again are stored past the caches.
+    streams_results: Cell<bool>,
 }
 
 macro_rules! float_binary {
@@ -89,6 +91,7 @@ impl<'c> Emitter<'c> {
             level: target.vectors,
             attributes,
             dtype: Cell::new(Dtype::F32),
+            streams_results: Cell::new(false),
         }
     }
 
@@ -97,6 +100,11 @@ impl<'c> Emitter<'c> {
     /// Sets the type that what is emitted next computes in, given that of its elements.
     pub(crate) fn set_dtype(&self, dtype: Dtype) {
         self.dtype.set(dtype.computed());
+    }
+
+    /// Whether [`Self::store_result`] stores past the caches.
+    pub(crate) fn streams_results(&self) -> bool {
+        self.streams_results.get()
     }
 
     pub(crate) fn dtype(&self) -> Dtype {
