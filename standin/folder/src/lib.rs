@@ -17,6 +17,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Names of links, and the library that each is for.
 const LINKS: [(&str, &str); 4] = [
@@ -52,18 +53,20 @@ pub fn folder() -> io::Result<PathBuf> {
 /// # Errors
 /// Those of the file system.
 pub fn link(built: &Path, folder: &Path) -> io::Result<()> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
     std::fs::create_dir_all(folder)?;
     for (name, library) in LINKS {
         let target = built.join(library);
         if !target.exists() {
             continue;
         }
-        let (link, fresh) =
-            (folder.join(name), folder.join(format!("{name}.{}", std::process::id())));
+        let link = folder.join(name);
         if std::fs::read_link(&link).is_ok_and(|old| old == target) {
             continue;
         }
-        // Others may do the same at this moment, so the link is put in place whole.
+        // Other processes and threads may do the same at this moment, so the link is put in place whole.
+        let unique = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let fresh = folder.join(format!("{name}.{}.{}", unique.0, unique.1));
         let _ = std::fs::remove_file(&fresh);
         std::os::unix::fs::symlink(&target, &fresh)?;
         std::fs::rename(&fresh, &link)?;
@@ -85,4 +88,23 @@ pub fn command(program: impl AsRef<OsStr>) -> io::Result<Command> {
     let mut command = Command::new(program);
     command.env("LD_LIBRARY_PATH", path);
     Ok(command)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LINKS, link};
+
+    #[test]
+    fn threads_may_make_the_links_at_once() {
+        let built = tempfile::tempdir().expect("a folder");
+        for (_, library) in LINKS {
+            std::fs::write(built.path().join(library), "").expect("written");
+        }
+        for turn in 0..50 {
+            let folder = built.path().join(format!("standin{turn}"));
+            let make = || link(built.path(), &folder).expect("made, whoever else makes them");
+            std::thread::scope(|scope| (0..8).for_each(|_| drop(scope.spawn(make))));
+            assert_eq!(std::fs::read_dir(&folder).expect("a folder").count(), LINKS.len());
+        }
+    }
 }
