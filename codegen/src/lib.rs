@@ -25,6 +25,7 @@
 pub mod adapter;
 #[cfg_attr(not(feature = "llvm"), allow(dead_code))]
 mod attention_blocks;
+#[cfg_attr(not(feature = "llvm"), allow(dead_code))]
 mod blocking;
 mod cache;
 pub mod catalog;
