@@ -7,6 +7,33 @@ use clap::{Parser, ValueEnum};
 use piper_schedule::Costs;
 use piper_schedule::generate::{SCHEDULES, aliases};
 
+/// The arguments that are about schedules, which a module's kernels have nothing to do with.
+const SCHEDULE_FLAGS: [&str; 23] = [
+    "emit_schedule",
+    "import_schedule",
+    "list_schedules",
+    "pp",
+    "v",
+    "microbatches",
+    "group",
+    "overlap",
+    "max_activations",
+    "format",
+    "axis",
+    "stages",
+    "lowered",
+    "max_active_stages",
+    "merge_bw",
+    "defer_recv",
+    "p2p_batches",
+    "instructions",
+    "buffered_sends",
+    "metrics",
+    "costs",
+    "pair_cost",
+    "width",
+];
+
 /// Prints, reads, checks and converts pipeline schedules.
 #[derive(Clone, Debug, Parser)]
 #[command(
@@ -31,7 +58,7 @@ pub(crate) struct Args {
     pub(crate) import_schedule: Option<PathBuf>,
 
     /// Write the kernels of a plan in MLIR's own dialects, from a module at any level; `-` is standard input.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["emit_schedule", "import_schedule", "list_schedules"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = SCHEDULE_FLAGS)]
     pub(crate) to_mlir: Option<String>,
 
     /// --to-mlir: which plan to take, where a file has several.
