@@ -93,6 +93,10 @@ impl Emission<'_> {
             }
             Form::LaunchSequence => self.launch_sequence(module, &plan).map(String::into_bytes),
             Form::Ptx => self.ptx(module, &plan, &compiler),
+            Form::Mlir if self.flags.target != "host" => Err(format!(
+                "kernels in MLIR are for no target, so not for '{}'; leave --target out",
+                self.flags.target
+            )),
             Form::Mlir => mlir(module, &plan),
             Form::Llvm | Form::Asm | Form::Object => self.code(module, &plan, &compiler),
         };
