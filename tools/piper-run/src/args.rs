@@ -61,9 +61,9 @@ pub struct RunArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = positive)]
     pub devices_timeout: f64,
     /// Vector instructions that machine code is for: host, all, or a list of portable, avx2, avx512 (neon on AArch64). A plan carries
-    /// code for each, and takes the best that its processor has
-    #[arg(long, value_name = "LEVELS", default_value = "host", value_parser = vectors)]
-    pub vectors: Vectors,
+    /// code for each, and takes the best that its processor has [default: host]
+    #[arg(long, value_name = "LEVELS", value_parser = vectors)]
+    pub vectors: Option<Vectors>,
     /// Threads of each virtual device: large kernels run on all of them, with the same results to the bit
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = threads)]
     pub threads_per_device: usize,
@@ -144,6 +144,13 @@ pub enum Backend {
     Threads,
     /// Every device is an NVIDIA GPU: of this process, or of one of those that torchrun, mpirun or srun starts
     Cuda,
+}
+
+impl RunArgs {
+    /// The processors that machine code is made for.
+    pub fn targets(&self) -> Vec<Target> {
+        self.vectors.as_ref().map_or_else(|| vec![Target::host()], |vectors| vectors.0.clone())
+    }
 }
 
 /// What machine code is for.

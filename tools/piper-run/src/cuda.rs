@@ -55,6 +55,17 @@ pub fn check(args: &RunArgs) -> Result<(), Failure> {
     let only = |flag: &str, with: &str| {
         Err(Failure::with_hint(format!("{flag} is for --backend cuda"), with.to_owned()))
     };
+    let is_for_gpus = args.backend == Backend::Cuda || args.target.is_some();
+    let of_processors = [
+        ("--vectors", args.vectors.is_some()),
+        ("--threads-per-device", args.threads_per_device > 1),
+    ];
+    if let Some((flag, _)) = of_processors.iter().find(|(_, is_given)| is_for_gpus && *is_given) {
+        return Err(Failure::with_hint(
+            format!("{flag} is for code of processors, not of GPUs"),
+            format!("leave {flag} out"),
+        ));
+    }
     if args.backend == Backend::Threads {
         if args.graphs {
             return only("--graphs", "add --backend cuda, or leave it out");

@@ -119,7 +119,7 @@ fn engine_options(args: &RunArgs, level: Level, stop: &StopFlag) -> EngineOption
         level,
         gradients: args.compare_single,
         compiler: compiler(args.no_cache),
-        targets: args.vectors.0.clone(),
+        targets: args.targets(),
         trace: args.trace.is_some(),
         timeout: Duration::from_secs_f64(args.devices_timeout),
         stop: stop.clone(),
@@ -279,7 +279,7 @@ fn compile_only(
         }
         return Ok(Ending::Done);
     }
-    let how = Native { compiler: compiler(args.no_cache), targets: args.vectors.0.clone() };
+    let how = Native { compiler: compiler(args.no_cache), targets: args.targets() };
     let (plan, code) = match gpus {
         Some(gpus) => (lowered_to_ptx(compiled, gpus.chip, false, &how.compiler)?, None),
         None => {

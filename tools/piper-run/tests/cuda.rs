@@ -267,6 +267,21 @@ fn flags_of_gpus_need_the_back_end() {
     }
 }
 
+#[test]
+fn flags_of_processors_are_refused_for_gpus() {
+    let folder = Folder::new();
+    let model = folder.one_device();
+    for flags in [["--vectors", "all"], ["--threads-per-device", "2"]] {
+        for gpu in [&["--backend", "cuda"][..], &["--compile-only", "--target", "sm_80"]] {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_piper-run"));
+            command.arg(&model).arg("--data").arg(folder.data()).args(gpu).args(flags);
+            let said = refused(&command.output().unwrap());
+            let wanted = format!("{} is for code of processors, not of GPUs", flags[0]);
+            assert!(said.contains(&wanted), "{said}");
+        }
+    }
+}
+
 /// Two processes that train a pipeline for a long time, the second told so many steps; a closure does something to it once
 /// the first has taken a step. What the first says in the end.
 fn left_alone(steps: &str, then: impl Fn(u32)) -> String {
