@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::mpsc::channel;
 
-use piper_plan::{BufferId, OutputId};
+use piper_plan::{BufferId, OutputId, ProgramId, State};
 use piper_runtime::manifest::{self, Stored};
 use piper_runtime::{MemoryUse, ReadBackError, TensorValue};
 
@@ -12,6 +12,15 @@ use crate::contributions::{pack, unpack};
 use crate::device::workspace_bytes;
 use crate::session::{Local, Session};
 use crate::worker::Command;
+
+/// The buffers in which a program holds any of a state tensor, each once.
+fn buffers_of(state: &State, program: ProgramId) -> Vec<BufferId> {
+    let homes = state.homes.iter().filter(|home| home.program == program);
+    let mut buffers: Vec<BufferId> = homes.map(|home| home.buffer).collect();
+    buffers.sort_unstable();
+    buffers.dedup();
+    buffers
+}
 
 impl Session {
     /// Names of the state tensors.
@@ -55,11 +64,7 @@ impl Session {
         let mut mine = Vec::new();
         for (at, local) in self.locals.iter().enumerate() {
             let program = plan.device_program[local.number];
-            let homes = state.homes.iter().filter(|h| h.program == program);
-            let mut buffers: Vec<BufferId> = homes.map(|h| h.buffer).collect();
-            buffers.sort_unstable();
-            buffers.dedup();
-            for buffer in buffers {
+            for buffer in buffers_of(state, program) {
                 let bytes = Cow::Owned(self.read(at, buffer)?);
                 let (output, device) = (OutputId(0), local.number);
                 mine.push(Stored { output, device, buffer, part: 0, bytes });
@@ -91,11 +96,7 @@ impl Session {
         let size = state.dtype.size() as usize;
         for (at, local) in self.locals.iter().enumerate() {
             let program = plan.device_program[local.number];
-            let homes = state.homes.iter().filter(|h| h.program == program);
-            let mut buffers: Vec<BufferId> = homes.map(|h| h.buffer).collect();
-            buffers.sort_unstable();
-            buffers.dedup();
-            for buffer in buffers {
+            for buffer in buffers_of(state, program) {
                 let mut contents = self.read(at, buffer)?;
                 manifest::spread(plan, state, local.number, buffer, &mut contents, |index, to| {
                     to.copy_from_slice(&value.bytes[index as usize * size..][..size]);
