@@ -6,11 +6,12 @@
 
 use std::time::Duration;
 
+use piper::Native;
 use piper_codegen::{Cache, Compiler, Isolation};
 use piper_run::Failure;
 use piper_run::args::Level;
 use piper_run::compile::{Options, compile};
-use piper_run::lower::{Native, lowered};
+use piper_run::lower::lowered;
 use piper_run::models::Gpt;
 
 fn main() {

@@ -1,16 +1,12 @@
 //! From text to something that runs: a checked graph, and device programs where the level asks for them.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use piper::{Compiler, Program};
 use piper_dialects::strategy::{Kind, LearningRate, PlanSpec};
 use piper_dialects::{dag, func, nn};
-use piper_ir::pass::{Instrumentation, PassRegistry, RunOptions};
-use piper_ir::text::parse_module;
-use piper_ir::verify::verify;
-use piper_ir::{Context, Module, Op, Reporter, SourceFile, Sources, Value};
+use piper_ir::{Context, Module, Op, Reporter, Value};
 use piper_passes::nodes::graphs;
-use piper_passes::pipeline_text::pass_manager;
 use piper_passes::road;
 use piper_plan::{Plan, ScalarSource};
 
@@ -31,8 +27,7 @@ pub struct Options<'a> {
 /// A checked graph of the whole step, from which everything that runs is made.
 #[derive(Debug)]
 pub struct Compiled {
-    pub(crate) module: Module,
-    pub(crate) sources: Sources,
+    pub(crate) program: Program,
     pub(crate) graph: Op,
     /// The plan's name.
     pub name: String,
@@ -52,73 +47,11 @@ pub struct Compiled {
     pub took: Duration,
 }
 
-/// Runs a pipeline over a module, with the messages of what is wrong.
-pub(crate) fn run_passes(
-    registry: &PassRegistry,
-    module: &mut Module,
-    sources: &Sources,
-    pipeline: &str,
-) -> Result<(), Failure> {
-    let ctx = module.ctx_arc();
-    let mut reporter = Reporter::new(&ctx);
-    let mut manager =
-        pass_manager(registry, &format!("builtin.module({pipeline})")).map_err(|error| {
-            Failure::new(format!("this build has no such pipeline: {pipeline}: {error}"))
-        })?;
-    let options = RunOptions { verify_each: cfg!(debug_assertions), ..RunOptions::default() };
-    let done = manager.run(module, &mut reporter, &options, &mut Silent);
-    fault(&ctx, sources, reporter, done.is_ok())
-}
-
-/// The failure that a reporter tells of, if there is one.
-pub(crate) fn fault(
-    ctx: &Context,
-    sources: &Sources,
-    mut reporter: Reporter<'_>,
-    is_done: bool,
-) -> Result<(), Failure> {
-    if reporter.error_count() > 0 {
-        return Err(Failure::of(ctx, sources, &reporter.take()));
-    }
-    if is_done { Ok(()) } else { Err(Failure::new("a pass failed and did not say why")) }
-}
-
-struct Silent;
-
-impl Instrumentation for Silent {}
-
-/// A parsed and verified file.
-///
-/// # Errors
-/// Everything that is wrong with it.
-pub fn parse(name: &str, text: &str) -> Result<(Module, Sources), Failure> {
-    let ctx = Arc::new(Context::new(piper_dialects::all()));
-    let source = SourceFile::new(name, text);
-    let mut sources = Sources::default();
-    sources.add(source.clone());
-    let mut reporter = Reporter::new(&ctx);
-    let module = parse_module(&ctx, &source, &mut reporter).filter(|m| verify(m, &mut reporter));
-    fault(&ctx, &sources, reporter, module.is_some())?;
-    Ok((module.ok_or_else(|| Failure::new("the file could not be parsed"))?, sources))
-}
-
-/// The plan that is asked for; other plans are taken out of the module.
-///
-/// # Errors
-/// No plan, several and none named, or none of the name.
-pub fn choose_plan(
-    module: &mut Module,
-    sources: &Sources,
-    file: &str,
-    wanted: Option<&str>,
-) -> Result<PlanSpec, Failure> {
-    let found = road::choose_plan(module, file, wanted)
-        .map_err(|why| Failure::with_hint(why.message, why.hint))?;
-    PlanSpec::read(module, found).ok_or_else(|| {
-        let mut reporter = Reporter::new(module.ctx());
-        verify(module, &mut reporter);
-        Failure::of(module.ctx(), sources, reporter.diagnostics())
-    })
+/// Piper's dialects and passes; a debug build verifies after every pass.
+pub(crate) fn compiler() -> Compiler {
+    let mut compiler = Compiler::new();
+    compiler.options.verify_each = cfg!(debug_assertions);
+    compiler
 }
 
 /// Compiles text down to a verified graph.
@@ -127,33 +60,32 @@ pub fn choose_plan(
 /// Whatever is wrong with the file, with its source lines.
 pub fn compile(file: &str, text: &str, options: Options<'_>) -> Result<Compiled, Failure> {
     let start = Instant::now();
-    let registry = piper_passes::registry::all();
-    let (mut module, sources) = parse(file, text)?;
-    let plan = choose_plan(&mut module, &sources, file, options.plan)?;
+    let compiler = compiler();
+    let mut program = compiler.parse(file, text)?;
+    let plan = program.choose_plan(options.plan)?;
     let grains = single::grains(&plan);
     if options.single {
-        single::make_single(&mut module, &plan);
+        single::make_single(&mut program.module, &plan);
     }
     let (name, function) = (plan.name.clone(), plan.function_name.clone());
-    run_passes(&registry, &mut module, &sources, road::MODEL)?;
+    compiler.run(&mut program, road::MODEL)?;
     let learning_rate = plan.directives.iter().find_map(|d| match &d.kind {
         Kind::Optimizer(spec) | Kind::Update(spec) => Some(scalar_source(spec.lr)),
         _ => None,
     });
-    let feeds = feeds(&module, &function)?;
+    let feeds = feeds(&program.module, &function)?;
     // As it is now: the plan of a single device has lost directives.
-    let plan = PlanSpec::read(&module, plan.op).unwrap_or(plan);
-    let passes = road::to_graph(&plan, options.fixed_tree);
-    run_passes(&registry, &mut module, &sources, &passes)?;
-    let Some(&graph) = graphs(&module).first() else {
+    let plan = PlanSpec::read(&program.module, plan.op).unwrap_or(plan);
+    compiler.run(&mut program, &road::to_graph(&plan, options.fixed_tree))?;
+    let module = &program.module;
+    let Some(&graph) = graphs(module).first() else {
         return Err(Failure::new(format!("plan @{name} gave no graph")));
     };
     let is_mixed = plan.directives.iter().any(|d| matches!(d.kind, Kind::Precision { .. }));
     let devices = if options.single { 1 } else { plan.mesh.devices() };
-    let is_f64 = module.walk(graph).any(|op| is_f64(&module, op));
+    let is_f64 = module.walk(graph).any(|op| is_f64(module, op));
     Ok(Compiled {
-        module,
-        sources,
+        program,
         graph,
         name,
         feeds,
@@ -231,19 +163,19 @@ fn vocabulary(module: &Module, op: Op, tokens: Value) -> Option<u32> {
 impl Compiled {
     /// The context of the module.
     pub fn ctx(&self) -> &Context {
-        self.module.ctx()
+        self.program.module.ctx()
     }
 
     /// What is wrong with running it, if it calls a function that is only declared.
     pub(crate) fn declared_call(&self) -> Option<Failure> {
-        let module = &self.module;
+        let module = &self.program.module;
         let (op, why) =
             module.walk(module.root()).find_map(|op| Some((op, nn::declared_only(module, op)?)))?;
         let mut reporter = Reporter::new(module.ctx());
         reporter
             .error(module.op_loc(op), why)
             .hint("'--compile-only -o FILE' writes the plan, which piper-sim simulates");
-        Some(Failure::of(module.ctx(), &self.sources, reporter.diagnostics()))
+        Some(Failure::of(module.ctx(), &self.program.sources, reporter.diagnostics()))
     }
 
     /// Tokens that one step trains on.

@@ -91,7 +91,8 @@ impl<'m> DagEngine<'m> {
     /// A graph that cannot be interpreted.
     pub fn new(compiled: &'m Compiled) -> Result<Self, Failure> {
         let fail = |error: piper_interp::dag::Error| located(compiled, &error);
-        let interpreter = Interpreter::new(&compiled.module, compiled.graph).map_err(fail)?;
+        let interpreter =
+            Interpreter::new(&compiled.program.module, compiled.graph).map_err(fail)?;
         let state = interpreter.initial_state().map_err(fail)?;
         Ok(Self { compiled, interpreter, state, steps: 0 })
     }
@@ -100,7 +101,7 @@ impl<'m> DagEngine<'m> {
 fn located(compiled: &Compiled, error: &piper_interp::dag::Error) -> Failure {
     let mut reporter = Reporter::new(compiled.ctx());
     error.report(&mut reporter);
-    Failure::of(compiled.ctx(), &compiled.sources, reporter.diagnostics())
+    Failure::of(compiled.ctx(), &compiled.program.sources, reporter.diagnostics())
 }
 
 impl Engine for DagEngine<'_> {
@@ -127,7 +128,7 @@ impl Engine for DagEngine<'_> {
     }
 
     fn parameters(&self) -> Result<Values, Failure> {
-        let module = &self.compiled.module;
+        let module = &self.compiled.program.module;
         let ctx = module.ctx();
         let names = module
             .walk(self.compiled.graph)

@@ -33,6 +33,4 @@ pub mod single;
 pub mod source;
 pub mod train;
 
-mod failure;
-
-pub use failure::Failure;
+pub use piper::Failure;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use piper::{Executable, Native};
 use piper_codegen::adapter::CodeReport;
 use piper_codegen::{Cache, Compiler, Isolation, Target};
 use piper_plan::{Code, Plan};
@@ -13,7 +14,7 @@ use crate::compile::{Compiled, compile, feeds_of_plan};
 use crate::cuda::{CudaEngine, CudaOptions};
 use crate::data::Corpus;
 use crate::engine::{DagEngine, Engine, PlanEngine};
-use crate::lower::{Lowered, Native, best_level, lowered, lowered_to_ptx};
+use crate::lower::{best_level, lowered, lowered_to_ptx};
 use crate::progress::{Progress, loss_curve};
 use crate::say::say;
 use crate::source::Source;
@@ -81,7 +82,7 @@ pub fn open<'c>(
     }
     let EngineOptions { compiler, targets, .. } = options.clone();
     let how = Native { compiler, targets };
-    let Lowered { plan, library, code } =
+    let Executable { plan, library, code } =
         lowered(compiled, options.level, options.gradients, &how)?;
     let feeds = compiled.feeds.clone();
     let mut engine = PlanEngine::load(plan, feeds, &*library, runtime_options(options))?;
@@ -283,7 +284,7 @@ fn compile_only(
     let (plan, code) = match gpus {
         Some(gpus) => (lowered_to_ptx(compiled, gpus.chip, false, &how.compiler)?, None),
         None => {
-            let Lowered { plan, code, .. } = lowered(compiled, level, false, &how)?;
+            let Executable { plan, code, .. } = lowered(compiled, level, false, &how)?;
             (plan, code)
         }
     };

@@ -5,7 +5,7 @@ use piper_ir::Module;
 use piper_schedule::table::{Style, Table, render};
 
 use crate::Failure;
-use crate::compile::{choose_plan, parse, run_passes};
+use crate::compile::compiler;
 
 /// The rows that a plan's order directives say, with the slices that run them; none if it orders nothing.
 pub fn rows(plan: &PlanSpec) -> Vec<(Slice, Vec<piper_schedule::Slot>)> {
@@ -26,25 +26,24 @@ pub fn expanded(
     plan: Option<&str>,
     width: usize,
 ) -> Result<(String, String), Failure> {
-    let (mut module, sources) = parse(file, text)?;
-    choose_plan(&mut module, &sources, file, plan)?;
-    let registry = piper_passes::registry::all();
-    run_passes(&registry, &mut module, &sources, "import-tags,inline-calls,expand-directives")?;
-    let plan = choose_plan(&mut module, &sources, file, None)?;
-    let table = draw(&module, &plan, width)?;
-    Ok((print(&module, &plan), table))
+    let compiler = compiler();
+    let mut program = compiler.parse(file, text)?;
+    program.choose_plan(plan)?;
+    compiler.run(&mut program, "import-tags,inline-calls,expand-directives")?;
+    let plan = program.choose_plan(None)?;
+    let table = draw(&plan, width)?;
+    Ok((print(&program.module, &plan), table))
 }
 
 fn print(module: &Module, plan: &PlanSpec) -> String {
     piper_ir::text::print_op(module, plan.op, piper_ir::text::PrintOptions::default())
 }
 
-fn draw(module: &Module, plan: &PlanSpec, width: usize) -> Result<String, Failure> {
+fn draw(plan: &PlanSpec, width: usize) -> Result<String, Failure> {
     let rows = rows(plan);
     if rows.is_empty() {
         return Ok(String::new());
     }
-    let _ = module;
     let table = Table::from_rows(rows.into_iter().map(|(_, slots)| slots).collect());
     let style = Style { width, ..Style::default() };
     render(&table, style).map_err(|cycle| Failure::new(format!("the schedule deadlocks: {cycle}")))

@@ -4,14 +4,13 @@
 //! sharding; mixed with bf16 and gradients in f32, 18 (Megatron-LM counts the same: 6 + 12/N from stage 1 on). Flat buckets are padded to a
 //! multiple of N; where a formula speaks of shards the padded number is meant.
 
+use piper::Compiler;
 use piper_codegen::Isolation;
 use piper_dialects::dag::Dist;
-use piper_ir::pass::{Instrumentation, RunOptions};
-use piper_ir::{Module, Op, Reporter};
-use piper_passes::pipeline_text::pass_manager;
+use piper_ir::{Module, Op};
 use piper_passes::print_memory::{Memory, Role, memory};
 use piper_run::args::Level;
-use piper_run::compile::{Options, compile, parse};
+use piper_run::compile::{Options, compile};
 use piper_run::data::Corpus;
 use piper_run::models::{ADAMW, Gpt, STRATEGIES, Strategy, ZERO_STRATEGIES};
 use piper_run::run::{EngineOptions, open};
@@ -30,22 +29,16 @@ const MODEL: Gpt = Gpt {
     is_tied: false,
 };
 
-struct Silent;
-impl Instrumentation for Silent {}
-
 /// The planned module of a plan.
 fn planned(text: &str) -> Module {
-    let (mut module, _) = parse("memory.pir", text).expect("parses");
-    let ctx = module.ctx_arc();
-    let mut reporter = Reporter::new(&ctx);
-    let pipeline = "builtin.module(import-tags,inline-calls,expand-directives,tag,precision,autodiff,repeat-casts,build-dag,split-backward,split,place,\
-                    order,replicate,hoist-casts,update,verify-dag,lower-to-device,kernelize,memory-plan,verify-device)";
-    let registry = piper_passes::registry::all();
-    let mut manager = pass_manager(&registry, pipeline).expect("a pipeline");
-    let done = manager.run(&mut module, &mut reporter, &RunOptions::default(), &mut Silent);
-    let messages: Vec<String> = reporter.take().into_iter().map(|d| d.message).collect();
-    assert!(done.is_ok(), "{}", messages.join("\n"));
-    module
+    let compiler = Compiler::new();
+    let mut program = compiler.parse("memory.pir", text).expect("parses");
+    let pipeline = "import-tags,inline-calls,expand-directives,tag,precision,autodiff,repeat-casts,build-dag,split-backward,split,place,\
+                    order,replicate,hoist-casts,update,verify-dag,lower-to-device,kernelize,memory-plan,verify-device";
+    if let Err(failure) = compiler.run(&mut program, pipeline) {
+        panic!("{failure}");
+    }
+    program.module
 }
 
 fn programs(module: &Module) -> Vec<Op> {

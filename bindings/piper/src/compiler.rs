@@ -1,0 +1,156 @@
+//! What is known: dialects and passes. A value, not a global.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use piper_ir::diag::Reporter;
+use piper_ir::pass::{Instrumentation, PassInfo, PassManager, PassRegistry, RunOptions};
+use piper_ir::text::parse_module;
+use piper_ir::verify::verify;
+use piper_ir::{Context, Dialect, Module, SourceFile, Sources};
+use piper_passes::pipeline_text::{pass_list, pass_manager, single_pass};
+use piper_passes::registry::implied_pipeline;
+
+use crate::{Failure, Message, Program};
+
+/// Dialects and passes, and how passes run. Cheap to clone a program of; may be used by several threads at once.
+#[derive(Clone, Debug)]
+pub struct Compiler {
+    dialects: Vec<Dialect>,
+    registry: PassRegistry,
+    /// How passes run: verification between them, threads, remarks.
+    pub options: RunOptions,
+}
+
+impl Default for Compiler {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Compiler {
+    /// Piper's dialects and passes. The module is verified after every pass.
+    pub fn new() -> Self {
+        Self {
+            dialects: piper_dialects::all(),
+            registry: piper_passes::registry::all(),
+            options: RunOptions::default(),
+        }
+    }
+
+    /// Adds a pass; one of the same name is replaced.
+    pub fn register_pass(&mut self, pass: PassInfo) -> &mut Self {
+        self.registry.register([pass]);
+        self
+    }
+
+    /// Adds a dialect, for programs made from now on; one of the same name is replaced.
+    pub fn register_dialect(&mut self, dialect: Dialect) -> &mut Self {
+        self.dialects.retain(|known| known.name != dialect.name);
+        self.dialects.push(dialect);
+        self
+    }
+
+    /// The passes.
+    pub fn passes(&self) -> &PassRegistry {
+        &self.registry
+    }
+
+    /// An empty module, to be built.
+    pub fn program(&self, name: impl Into<String>) -> Program {
+        let ctx = Arc::new(Context::new(self.dialects.iter().cloned()));
+        Program { module: Module::new(ctx), sources: Sources::default(), name: name.into() }
+    }
+
+    /// A parsed and verified text. `name` is what messages call it.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn parse(&self, name: &str, text: &str) -> Result<Program, Failure> {
+        let mut program = self.program(name);
+        let ctx = program.module.ctx_arc();
+        let source = SourceFile::new(name, text);
+        program.sources.add(source.clone());
+        let mut reporter = Reporter::new(&ctx);
+        let module =
+            parse_module(&ctx, &source, &mut reporter).filter(|m| verify(m, &mut reporter));
+        program.outcome(reporter, module.is_some())?;
+        program.module = module.expect("a missing module is a failure");
+        Ok(program)
+    }
+
+    /// Runs exactly these passes: `"canonicalize,cse"`, or with anchors, `"builtin.module(func.func(cse))"`. Gives remarks and
+    /// warnings.
+    ///
+    /// # Errors
+    /// A pipeline that is none, and whatever a pass finds; the module is then half changed and of no use.
+    pub fn run(&self, program: &mut Program, pipeline: &str) -> Result<Vec<Message>, Failure> {
+        const MODULE: &str = "builtin.module(";
+        let text = match pipeline.trim_start().starts_with(MODULE) {
+            true => pipeline.to_owned(),
+            false => format!("{MODULE}{pipeline})"),
+        };
+        let manager = pass_manager(&self.registry, &text)
+            .map_err(|error| Failure::new(format!("in the pipeline '{text}': {error}")))?;
+        self.managed(program, manager)
+    }
+
+    /// Runs these passes, each after what it builds on, as `piper-opt --pass` does: `"dualpipe"`,
+    /// `"lower-to-device{probe-gradients=true}"`. Gives remarks and warnings.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_with_implied(
+        &self,
+        program: &mut Program,
+        passes: &str,
+    ) -> Result<Vec<Message>, Failure> {
+        let requests = pass_list(&self.registry, passes)
+            .map_err(|error| Failure::new(format!("in the passes '{passes}': {error}")))?;
+        let (mut said, mut already) = (Vec::new(), Vec::new());
+        for request in requests {
+            let implied =
+                implied_pipeline(&self.registry, &program.module, &request.name, &already);
+            if !implied.is_empty() {
+                said.extend(self.run(program, &implied.join(","))?);
+            }
+            let manager = single_pass(&self.registry, &request, "builtin.module");
+            said.extend(self.managed(program, manager.map_err(Failure::new)?)?);
+            already.push(request.name);
+        }
+        Ok(said)
+    }
+
+    fn managed(
+        &self,
+        program: &mut Program,
+        mut manager: PassManager,
+    ) -> Result<Vec<Message>, Failure> {
+        let ctx = program.module.ctx_arc();
+        let mut reporter = Reporter::new(&ctx);
+        let pipeline = manager.text();
+        // The module is given up after a panic, so that nobody sees it half changed.
+        let module = &mut program.module;
+        let mut run = || manager.run(module, &mut reporter, &self.options, &mut Silent).is_ok();
+        match catch_unwind(AssertUnwindSafe(&mut run)) {
+            Ok(is_done) => program.outcome(reporter, is_done),
+            Err(payload) => {
+                program.module = Module::new(ctx.clone());
+                Err(Failure::with_hint(
+                    format!("a pass of '{pipeline}' panicked: {}", panic_text(&*payload)),
+                    "this is a fault of the pass, not of its input; please report it",
+                ))
+            }
+        }
+    }
+}
+
+struct Silent;
+
+impl Instrumentation for Silent {}
+
+fn panic_text(payload: &(dyn Any + Send)) -> &str {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("it did not say why")
+}
