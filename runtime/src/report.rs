@@ -127,6 +127,14 @@ pub struct StepReport {
 }
 
 impl StepReport {
+    /// The outputs that are tensors, with their names.
+    pub fn tensors(&self) -> impl Iterator<Item = (&str, &TensorValue)> {
+        self.outputs.iter().filter_map(|(name, value)| match value {
+            OutputValue::Tensor(tensor) => Some((name.as_str(), tensor)),
+            OutputValue::Number(_) => None,
+        })
+    }
+
     /// The number called `name`, if there is one.
     pub fn number(&self, name: &str) -> Option<f64> {
         self.outputs.iter().find(|(n, _)| n == name).and_then(|(_, value)| match value {

@@ -31,7 +31,7 @@ const LAYERS: &[(&str, &[&str])] = &[
 ];
 
 /// Folders whose crates stand above all layers and may use any of them.
-const TOP: &[&str] = &["tools", "xtask", "bindings"];
+const TOP: &[&str] = &["tools", "xtask", "bindings", "examples"];
 
 /// Crates that bind LLVM and MLIR, and the only crate that may depend on each.
 const LLVM_BINDINGS: &[(&str, &str)] = &[

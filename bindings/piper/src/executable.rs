@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use piper_codegen::adapter::CodeReport;
-use piper_plan::Plan;
-use piper_runtime::{KernelLibrary, NativeLibrary, Options};
+use piper_plan::{KernelDecl, Plan};
+use piper_runtime::{Kernel, KernelLibrary, NativeLibrary, Options};
 use piper_sim::{Machine, Outcome};
 
 use crate::{Failure, Training};
@@ -26,22 +26,22 @@ impl std::fmt::Debug for Executable {
 }
 
 impl Executable {
-    /// A plan with the machine code that it carries.
-    ///
-    /// # Errors
-    /// Machine code that this processor cannot load.
-    pub fn of_plan(plan: Plan) -> Result<Self, Failure> {
-        let library = NativeLibrary::of_plan(&plan)
-            .map_err(|error| Failure::new(format!("code generation failed: {error}")))?;
-        Ok(Self { plan, library: Box::new(library), code: None })
+    /// A plan with the machine code that it carries. Without code for this processor it can be shown, simulated and written;
+    /// [`train`](Self::train) says what is missing.
+    pub fn of_plan(plan: Plan) -> Self {
+        let library: Box<dyn KernelLibrary> = match NativeLibrary::of_plan(&plan) {
+            Ok(library) => Box::new(library),
+            Err(error) => Box::new(Absent(error.to_string())),
+        };
+        Self { plan, library, code: None }
     }
 
     /// A `.pplan` file.
     ///
     /// # Errors
-    /// A file that cannot be read, is none, or has no code for this processor.
+    /// A file that cannot be read or is none.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, Failure> {
-        Self::of_plan(Plan::read(path).map_err(failure)?)
+        Ok(Self::of_plan(Plan::read(path).map_err(failure)?))
     }
 
     /// The contents of a `.pplan` file.
@@ -49,7 +49,7 @@ impl Executable {
     /// # Errors
     /// As [`read`](Self::read).
     pub fn of_bytes(bytes: &[u8]) -> Result<Self, Failure> {
-        Self::of_plan(Plan::from_bytes(bytes).map_err(failure)?)
+        Ok(Self::of_plan(Plan::from_bytes(bytes).map_err(failure)?))
     }
 
     /// Writes a `.pplan` file. What the interpreter computes is not in it.
@@ -84,6 +84,15 @@ impl Executable {
     /// A plan that is not safe to run, that lacks a kernel, or that needs more memory than there is.
     pub fn train(&self, options: Options) -> Result<Training, Failure> {
         Training::load(self.plan.clone(), &*self.library, options)
+    }
+}
+
+/// No kernels, and why.
+struct Absent(String);
+
+impl KernelLibrary for Absent {
+    fn kernel(&self, _: &KernelDecl) -> Result<Kernel, String> {
+        Err(self.0.clone())
     }
 }
 

@@ -166,11 +166,11 @@ impl Compiler {
             }
             Kernels::Native(native) => {
                 let code = native_code(&program.module, &mut plan, native)?;
-                Ok(Executable { code: Some(code), ..Executable::of_plan(plan)? })
+                Ok(Executable { code: Some(code), ..Executable::of_plan(plan) })
             }
             Kernels::Ptx(chip, compiler) => {
                 ptx_code(&program.module, &mut plan, *chip, compiler)?;
-                Executable::of_plan(plan)
+                Ok(Executable::of_plan(plan))
             }
         }
     }

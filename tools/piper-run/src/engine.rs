@@ -9,8 +9,7 @@ use piper_interp::tensor::Tensor;
 use piper_ir::Reporter;
 use piper_plan::Plan;
 use piper_runtime::{
-    KernelLibrary, MemoryUse, OutputValue, ReadBackError, Session, SliceMut, StepError, StepReport,
-    TensorValue,
+    KernelLibrary, MemoryUse, ReadBackError, Session, SliceMut, StepError, StepReport, TensorValue,
 };
 
 use crate::Failure;
@@ -192,12 +191,10 @@ pub(crate) fn step_of(outcome: Result<StepReport, StepError>) -> Result<Step, St
         error => StepFault::Failed(Failure::new(error.to_string())),
     })?;
     let loss = report.number("loss").unwrap_or(f64::NAN);
-    let gradients = report.outputs.iter().filter_map(|(name, value)| match value {
-        OutputValue::Tensor(tensor) => {
-            Some((name.strip_prefix(GRADIENT)?.to_owned(), tensor.to_f64()))
-        }
-        OutputValue::Number(_) => None,
-    });
+    let gradient = |(name, tensor): (&str, &TensorValue)| {
+        Some((name.strip_prefix(GRADIENT)?.to_owned(), tensor.to_f64()))
+    };
+    let gradients = report.tensors().filter_map(gradient);
     Ok(Step { loss, gradients: gradients.collect(), wall: report.wall })
 }
 
