@@ -46,8 +46,8 @@ crate::dialect_ops! {
 /// The dialect.
 pub fn dialect() -> Dialect {
     Dialect {
-        name: "builtin",
-        doc: "What every module is made of.",
+        name: "builtin".into(),
+        doc: "What every module is made of.".into(),
         ops: op_defs(),
         ..Dialect::default()
     }

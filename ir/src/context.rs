@@ -68,7 +68,7 @@ struct Common {
 impl std::fmt::Debug for Context {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Context")
-            .field("dialects", &self.dialects.iter().map(|d| d.name).collect::<Vec<_>>())
+            .field("dialects", &self.dialects.iter().map(|d| &*d.name).collect::<Vec<_>>())
             .finish_non_exhaustive()
     }
 }
@@ -137,10 +137,10 @@ impl Context {
             self.registered.push(OpNameData { text, def: Some(Arc::clone(def)), slots });
         }
         for def in &dialect.types {
-            self.type_defs.insert(self.name(def.name), def.clone());
+            self.type_defs.insert(self.name(&def.name), def.clone());
         }
         for def in &dialect.attrs {
-            self.attr_defs.insert(self.name(def.name), def.clone());
+            self.attr_defs.insert(self.name(&def.name), def.clone());
         }
         self.dialects.push(dialect);
     }

@@ -77,7 +77,7 @@ fn sin_backward(cx: &mut dyn Backward, op: Op, dy: Value) {
 }
 
 fn context() -> Arc<Context> {
-    let wave = Dialect { name: "wave", ops: op_defs(), ..Dialect::default() };
+    let wave = Dialect { name: "wave".into(), ops: op_defs(), ..Dialect::default() };
     Arc::new(Context::new(piper_dialects::all().into_iter().chain([wave])))
 }
 

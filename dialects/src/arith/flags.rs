@@ -60,18 +60,18 @@ pub(super) const IS_FASTMATH: AttrConstraint = AttrConstraint::Dialect("arith.fa
 /// The attributes of the dialect.
 pub(super) fn definitions() -> Vec<ParamDef> {
     vec![
-        ParamDef {
-            name: OVERFLOW.name,
-            doc: "Which overflows do not happen: `nsw` signed, `nuw` unsigned ones, or `none` is promised.",
-            parse: |p| OVERFLOW.parse_params(p),
-            print: |p, params| OVERFLOW.print_params(p, params),
-        },
-        ParamDef {
-            name: FASTMATH.name,
-            doc: "Which laws of real numbers may be used: `reassoc nnan ninf nsz arcp contract afn`, all (`fast`) or `none`.",
-            parse: |p| FASTMATH.parse_params(p),
-            print: |p, params| FASTMATH.print_params(p, params),
-        },
+        ParamDef::new(
+            OVERFLOW.name,
+            "Which overflows do not happen: `nsw` signed, `nuw` unsigned ones, or `none` is promised.",
+            |p| OVERFLOW.parse_params(p),
+            |p, params| OVERFLOW.print_params(p, params),
+        ),
+        ParamDef::new(
+            FASTMATH.name,
+            "Which laws of real numbers may be used: `reassoc nnan ninf nsz arcp contract afn`, all (`fast`) or `none`.",
+            |p| FASTMATH.parse_params(p),
+            |p, params| FASTMATH.print_params(p, params),
+        ),
     ]
 }
 

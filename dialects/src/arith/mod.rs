@@ -44,8 +44,8 @@ pub fn dialect() -> Dialect {
         cast::op_defs(),
     ];
     Dialect {
-        name: "arith",
-        doc: "Arithmetic on integers and floating-point numbers, as in MLIR.",
+        name: "arith".into(),
+        doc: "Arithmetic on integers and floating-point numbers, as in MLIR.".into(),
         ops: ops.into_iter().flatten().collect(),
         attrs: flags::definitions(),
         materialize: Some(constant::materialize),

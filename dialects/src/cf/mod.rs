@@ -128,8 +128,8 @@ fn segments(module: &piper_ir::Module, op: piper_ir::Op) -> [usize; 3] {
 /// The dialect.
 pub fn dialect() -> Dialect {
     Dialect {
-        name: "cf",
-        doc: "Branches between blocks, as in MLIR.",
+        name: "cf".into(),
+        doc: "Branches between blocks, as in MLIR.".into(),
         ops: op_defs(),
         ..Dialect::default()
     }

@@ -274,12 +274,12 @@ impl Dist {
 
 /// The type's definition.
 pub(super) fn definition() -> ParamDef {
-    ParamDef {
-        name: Dist::NAME,
-        doc: "A distributed tensor: global shape, home, shards, and what it is a partial sum over.",
+    ParamDef::new(
+        Dist::NAME,
+        "A distributed tensor: global shape, home, shards, and what it is a partial sum over.",
         parse,
         print,
-    }
+    )
 }
 
 fn parse(p: &mut Parser<'_>) -> ParseResult<Vec<Attr>> {

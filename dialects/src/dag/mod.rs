@@ -35,8 +35,8 @@ dag.graph @step of @model on @cluster microbatches 2 {
 /// The dialect.
 pub fn dialect() -> Dialect {
     Dialect {
-        name: "dag",
-        doc: "The global training step: compute chunks, transfers and collectives over distributed values.",
+        name: "dag".into(),
+        doc: "The global training step: compute chunks, transfers and collectives over distributed values.".into(),
         ops: op_defs(),
         types: vec![dist::definition()],
         setting: SETTING,

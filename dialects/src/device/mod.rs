@@ -42,8 +42,8 @@ device.plan "step" on @cluster {
 /// The dialect.
 pub fn dialect() -> Dialect {
     Dialect {
-        name: "device",
-        doc: "Programs of device classes: buffers, launches, communication and events, in issue order.",
+        name: "device".into(),
+        doc: "Programs of device classes: buffers, launches, communication and events, in issue order.".into(),
         ops: op_defs(),
         setting: SETTING,
         ..Dialect::default()

@@ -89,8 +89,8 @@ piper_ir::dialect_ops! {
 /// The dialect.
 pub fn dialect() -> Dialect {
     Dialect {
-        name: "func",
-        doc: "Functions, returns and calls, as in MLIR.",
+        name: "func".into(),
+        doc: "Functions, returns and calls, as in MLIR.".into(),
         ops: op_defs(),
         ..Dialect::default()
     }

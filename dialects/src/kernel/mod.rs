@@ -114,8 +114,8 @@ piper_ir::dialect_ops! {
 /// The dialect.
 pub fn dialect() -> Dialect {
     Dialect {
-        name: "kernel",
-        doc: "Kernels: fused groups of operations that are launched as one.",
+        name: "kernel".into(),
+        doc: "Kernels: fused groups of operations that are launched as one.".into(),
         ops: op_defs(),
         ..Dialect::default()
     }

@@ -78,22 +78,22 @@ impl Init {
 }
 
 pub(super) fn definition() -> ParamDef {
-    ParamDef {
-        name: NAME,
-        doc: "Initial values of a parameter: `normal<mean, std>`, `uniform<lo, hi>`, `zeros`, `ones` or `constant<value>`. \
+    ParamDef::new(
+        NAME,
+        "Initial values of a parameter: `normal<mean, std>`, `uniform<lo, hi>`, `zeros`, `ones` or `constant<value>`. \
               Value `i` (row-major, in the whole tensor) depends on the parameter's name and `i` alone.",
-        parse: |p| {
+        |p| {
             p.expect(TokenKind::Less, "'<' and a distribution")?;
             let params = parse(p)?;
             p.expect(TokenKind::Greater, "'>'")?;
             Ok(params)
         },
-        print: |p, params| {
+        |p, params| {
             p.text("<");
             print(p, params);
             p.text(">");
         },
-    }
+    )
 }
 
 /// Reads `normal<0.0, 0.02>` and returns the attribute's parameters.

@@ -47,8 +47,8 @@ const SETTING: &str = r#"func.func @f(%x: tensor<4x8x16xf32>, %dy: tensor<4x8x16
 /// The dialect.
 pub fn dialect() -> Dialect {
     Dialect {
-        name: "nn",
-        doc: "Neural-network operations on whole tensors, with their gradients.",
+        name: "nn".into(),
+        doc: "Neural-network operations on whole tensors, with their gradients.".into(),
         ops: ops::all(),
         attrs: vec![init::definition()],
         setting: SETTING,

@@ -114,54 +114,54 @@ pub(super) const PRECISIONS: AttrConstraint = AttrConstraint::Pred(
 /// The attributes of the dialect.
 pub(super) fn definitions() -> Vec<ParamDef> {
     vec![
-        ParamDef {
-            name: "stablehlo",
-            doc: "A case of an enumeration: `#stablehlo<comparison_direction LT>`.",
-            parse: parse_enum,
-            print: |p, params| {
+        ParamDef::new(
+            "stablehlo",
+            "A case of an enumeration: `#stablehlo<comparison_direction LT>`.",
+            parse_enum,
+            |p, params| {
                 let ctx = p.ctx();
                 let words: Vec<&str> = params.iter().filter_map(|a| a.as_str(ctx)).collect();
                 p.text("<");
                 p.text(&words.join(" "));
                 p.text(">");
             },
-        },
-        ParamDef {
-            name: "stablehlo.dot",
-            doc: "Which dimensions of a product's operands run together, and which are summed over.",
-            parse: |p| parse_record(p, DOT),
-            print: print_record,
-        },
-        ParamDef {
-            name: "stablehlo.dot_algorithm",
-            doc: "In which types and how many parts a product is computed.",
-            parse: |p| parse_record(p, DOT_ALGORITHM),
-            print: print_record,
-        },
-        ParamDef {
-            name: "stablehlo.gather",
-            doc: "How indices pick slices and where these stand in the result.",
-            parse: |p| parse_record(p, GATHER),
-            print: print_record,
-        },
-        ParamDef {
-            name: "stablehlo.scatter",
-            doc: "How indices pick where updates go.",
-            parse: |p| parse_record(p, SCATTER),
-            print: print_record,
-        },
-        ParamDef {
-            name: "stablehlo.channel_handle",
-            doc: "The channel of a collective: its number and kind.",
-            parse: |p| parse_record(p, CHANNEL),
-            print: print_record,
-        },
-        ParamDef {
-            name: "stablehlo.output_operand_alias",
-            doc: "A result of a custom call that shares an operand's memory.",
-            parse: |p| parse_record(p, ALIAS),
-            print: print_record,
-        },
+        ),
+        ParamDef::new(
+            "stablehlo.dot",
+            "Which dimensions of a product's operands run together, and which are summed over.",
+            |p| parse_record(p, DOT),
+            print_record,
+        ),
+        ParamDef::new(
+            "stablehlo.dot_algorithm",
+            "In which types and how many parts a product is computed.",
+            |p| parse_record(p, DOT_ALGORITHM),
+            print_record,
+        ),
+        ParamDef::new(
+            "stablehlo.gather",
+            "How indices pick slices and where these stand in the result.",
+            |p| parse_record(p, GATHER),
+            print_record,
+        ),
+        ParamDef::new(
+            "stablehlo.scatter",
+            "How indices pick where updates go.",
+            |p| parse_record(p, SCATTER),
+            print_record,
+        ),
+        ParamDef::new(
+            "stablehlo.channel_handle",
+            "The channel of a collective: its number and kind.",
+            |p| parse_record(p, CHANNEL),
+            print_record,
+        ),
+        ParamDef::new(
+            "stablehlo.output_operand_alias",
+            "A result of a custom call that shares an operand's memory.",
+            |p| parse_record(p, ALIAS),
+            print_record,
+        ),
         raw(
             "stablehlo.conv",
             "The roles of a convolution's dimensions: `<[b, 0, f]x[0, i, o]->[b, 0, f]>`.",
@@ -174,19 +174,14 @@ pub(super) fn definitions() -> Vec<ParamDef> {
 
 /// An attribute kept as its text.
 fn raw(name: &'static str, doc: &'static str) -> ParamDef {
-    ParamDef {
-        name,
-        doc,
-        parse: parse_raw,
-        print: |p, params| {
-            let ctx = p.ctx();
-            p.text("<");
-            for text in params.iter().filter_map(|a| a.as_str(ctx)) {
-                p.text(text);
-            }
-            p.text(">");
-        },
-    }
+    ParamDef::new(name, doc, parse_raw, |p, params| {
+        let ctx = p.ctx();
+        p.text("<");
+        for text in params.iter().filter_map(|a| a.as_str(ctx)) {
+            p.text(text);
+        }
+        p.text(">");
+    })
 }
 
 /// The attribute `#stablehlo<kind case>`.

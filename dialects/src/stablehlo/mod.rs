@@ -43,15 +43,15 @@ const SETTING: &str = r#"func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>,
 /// The dialect.
 pub fn dialect() -> Dialect {
     Dialect {
-        name: "stablehlo",
-        doc: "Tensor operations with StableHLO's semantics and text, as JAX prints them.",
+        name: "stablehlo".into(),
+        doc: "Tensor operations with StableHLO's semantics and text, as JAX prints them.".into(),
         ops: ops::all(),
-        types: vec![ParamDef {
-            name: "stablehlo.token",
-            doc: "Orders operations with effects.",
-            parse: |_| Ok(Vec::new()),
-            print: |_, _| {},
-        }],
+        types: vec![ParamDef::new(
+            "stablehlo.token",
+            "Orders operations with effects.",
+            |_| Ok(Vec::new()),
+            |_, _| {},
+        )],
         attrs: attrs::definitions(),
         setting: SETTING,
         ..Dialect::default()
@@ -61,8 +61,8 @@ pub fn dialect() -> Dialect {
 /// The part of `chlo` that JAX prints.
 pub fn chlo() -> Dialect {
     Dialect {
-        name: "chlo",
-        doc: "Functions and top-k, which decompose into StableHLO.",
+        name: "chlo".into(),
+        doc: "Functions and top-k, which decompose into StableHLO.".into(),
         ops: ops::chlo::op_defs(),
         ..Dialect::default()
     }

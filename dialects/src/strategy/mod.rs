@@ -61,8 +61,9 @@ strategy.plan @train for @loss on @cluster {
 /// The dialect.
 pub fn dialect() -> Dialect {
     Dialect {
-        name: "strategy",
-        doc: "How a model is spread over a cluster: the mesh, tags on operations, and directives.",
+        name: "strategy".into(),
+        doc: "How a model is spread over a cluster: the mesh, tags on operations, and directives."
+            .into(),
         ops: ops::op_defs(),
         setting: SETTING,
         ..Dialect::default()

@@ -143,7 +143,7 @@ mod tests {
         let store =
             MemoryEffects::Of(|m, op| vec![Effect::on(EffectKind::Write, m.operand(op, 0))]);
         Dialect {
-            name: "m",
+            name: "m".into(),
             ops: vec![
                 op("m.alloc", &[], Some(alloc)),
                 op("m.load", &[], Some(load)),

@@ -1,9 +1,40 @@
 //! What declared types and attributes must be, and what an attribute is when it is not written.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use crate::types::TypeData;
 use crate::{Attr, AttrData, Context, Type};
+
+/// A rule with data of its own.
+type Accepts<T> = Box<dyn Fn(&Context, T) -> bool + Send + Sync>;
+
+/// A predicate that is made while Piper runs, from the text of a definition.
+pub struct Predicate<T> {
+    text: String,
+    accepts: Accepts<T>,
+}
+
+/// A predicate on types.
+pub type TypePredicate = Predicate<Type>;
+/// A predicate on attributes.
+pub type AttrPredicate = Predicate<Attr>;
+
+impl<T> Predicate<T> {
+    /// A predicate with its description, as it stands after "must be".
+    pub fn new(
+        text: impl Into<String>,
+        accepts: impl Fn(&Context, T) -> bool + Send + Sync + 'static,
+    ) -> Arc<Self> {
+        Arc::new(Self { text: text.into(), accepts: Box::new(accepts) })
+    }
+}
+
+impl<T> std::fmt::Debug for Predicate<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Predicate").field(&self.text).finish()
+    }
+}
 
 /// What a type must be.
 #[derive(Clone, Debug)]
@@ -20,6 +51,8 @@ pub enum TypeConstraint {
     Dialect(&'static str),
     /// A predicate with its description, as it stands after "must be".
     Pred(&'static str, fn(&Context, Type) -> bool),
+    /// The same, made while Piper runs.
+    Made(Arc<TypePredicate>),
 }
 
 impl TypeConstraint {
@@ -35,6 +68,7 @@ impl TypeConstraint {
                 matches!(ty.data(ctx), TypeData::Dialect { name: n, .. } if n.text(ctx) == *name)
             }
             Self::Pred(_, accepts) => accepts(ctx, ty),
+            Self::Made(made) => (made.accepts)(ctx, ty),
         }
     }
 
@@ -47,6 +81,7 @@ impl TypeConstraint {
             Self::IntTensor => "a ranked tensor of integers".into(),
             Self::Dialect(name) => format!("!{name}").into(),
             Self::Pred(text, _) => (*text).into(),
+            Self::Made(made) => made.text.clone().into(),
         }
     }
 }
@@ -76,6 +111,8 @@ pub enum AttrConstraint {
     Dialect(&'static str),
     /// A predicate with its description, as it stands after "must be".
     Pred(&'static str, fn(&Context, Attr) -> bool),
+    /// The same, made while Piper runs.
+    Made(Arc<AttrPredicate>),
 }
 
 impl AttrConstraint {
@@ -102,6 +139,7 @@ impl AttrConstraint {
                 matches!(data, AttrData::Dialect { name, .. } if name.text(ctx) == *full)
             }
             Self::Pred(_, accepts) => accepts(ctx, attr),
+            Self::Made(made) => (made.accepts)(ctx, attr),
         }
     }
 
@@ -127,6 +165,7 @@ impl AttrConstraint {
             .into(),
             Self::Dialect(name) => format!("#{name}").into(),
             Self::Pred(text, _) => (*text).into(),
+            Self::Made(made) => made.text.clone().into(),
         }
     }
 }

@@ -11,20 +11,20 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-pub use constraints::{AttrConstraint, AttrDefault, TypeConstraint};
+pub use constraints::{AttrConstraint, AttrDefault, AttrPredicate, TypeConstraint, TypePredicate};
 pub use example::Example;
 
 use crate::diag::Reporter;
-use crate::text::{DirectiveDef, Format, ParseResult, Parser, Printer};
+use crate::text::{DirectiveDef, Format, FormatError, ParseResult, Parser, Printer};
 use crate::{Attr, Module, Op};
 
 /// A dialect: a namespace of operations, types and attributes.
 #[derive(Debug, Default, Clone)]
 pub struct Dialect {
     /// The namespace, without a dot.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// One paragraph for the reference documentation.
-    pub doc: &'static str,
+    pub doc: Cow<'static, str>,
     /// Its operations.
     pub ops: Vec<Arc<OpDef>>,
     /// Its types.
@@ -130,7 +130,8 @@ pub enum Syntax {
     },
 }
 
-/// Checks an operation whose declared parts are already known to be right.
+/// Checks an operation whose declared parts are already known to be right. A function, as every hook of a definition is: one
+/// that needs data finds them in the definition ([`OpDef::interface`]), which it gets by [`Module::def`].
 pub type Verify = fn(&Module, Op, &mut Reporter<'_>);
 
 /// One operation's definition: everything Piper knows of it.
@@ -226,6 +227,16 @@ impl OpDef {
         self
     }
 
+    /// Sets the textual form from a text that is data. Everything that the format names must be declared before.
+    ///
+    /// # Errors
+    /// What is wrong with the text, and at which byte of it.
+    pub fn try_with_format(mut self, format: &str) -> Result<Self, FormatError> {
+        finish_segments(&mut self);
+        self.syntax = Syntax::Declarative(Arc::new(Format::try_compile(format, &self)?));
+        Ok(self)
+    }
+
     /// Adds what follows from the declared parts: where several groups are of unknown length, attributes with their sizes.
     pub fn finish(mut self) -> Self {
         finish_segments(&mut self);
@@ -268,15 +279,50 @@ fn finish_segments(def: &mut OpDef) {
     }
 }
 
+/// Reads what stands after the name of a type or attribute.
+type ParseParams = dyn Fn(&mut Parser<'_>) -> ParseResult<Vec<Attr>> + Send + Sync;
+/// Writes it.
+type PrintParams = dyn Fn(&mut Printer<'_>, &[Attr]) + Send + Sync;
+
 /// A dialect type or attribute: a name and parameters with a textual form.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ParamDef {
     /// Full name, `dialect.name`.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// One paragraph for the reference documentation.
-    pub doc: &'static str,
-    /// Reads what stands after the name (angle brackets included, if any) and returns the parameters.
-    pub parse: fn(&mut Parser<'_>) -> ParseResult<Vec<Attr>>,
+    pub doc: Cow<'static, str>,
+    parse: Arc<ParseParams>,
+    print: Arc<PrintParams>,
+}
+
+impl ParamDef {
+    /// A definition. `parse` reads what stands after the name (angle brackets included, if any) and returns the parameters;
+    /// `print` writes it. Both may hold data of their own: a definition that is made while Piper runs has its rules in them.
+    pub fn new(
+        name: impl Into<Cow<'static, str>>,
+        doc: impl Into<Cow<'static, str>>,
+        parse: impl Fn(&mut Parser<'_>) -> ParseResult<Vec<Attr>> + Send + Sync + 'static,
+        print: impl Fn(&mut Printer<'_>, &[Attr]) + Send + Sync + 'static,
+    ) -> Self {
+        Self { name: name.into(), doc: doc.into(), parse: Arc::new(parse), print: Arc::new(print) }
+    }
+
+    /// Reads what stands after the name.
+    ///
+    /// # Errors
+    /// What is wrong with it has been reported.
+    pub fn parse(&self, p: &mut Parser<'_>) -> ParseResult<Vec<Attr>> {
+        (self.parse)(p)
+    }
+
     /// Writes what stands after the name.
-    pub print: fn(&mut Printer<'_>, &[Attr]),
+    pub fn print(&self, p: &mut Printer<'_>, params: &[Attr]) {
+        (self.print)(p, params);
+    }
+}
+
+impl std::fmt::Debug for ParamDef {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ParamDef").field("name", &self.name).finish_non_exhaustive()
+    }
 }

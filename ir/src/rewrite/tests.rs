@@ -48,7 +48,7 @@ fn dialect() -> Dialect {
         taken: |_, _, _| None,
     };
     Dialect {
-        name: "t",
+        name: "t".into(),
         ops: [
             constant,
             op("t.add", &[Trait::Pure, Trait::Commutative]).with_interface(Fold(add)),

@@ -27,7 +27,8 @@ mod ssa_names;
 
 pub(crate) use aliases::{type_wants_walk, wants_walk};
 pub use format::{
-    DirectiveDef, DirectiveReader, DirectiveWriter, Format, ParseDirective, PrintDirective,
+    DirectiveDef, DirectiveReader, DirectiveWriter, Format, FormatError, ParseDirective,
+    PrintDirective,
 };
 pub use lexer::{LexError, Token, TokenKind};
 pub use parse_locs::ArgLoc;

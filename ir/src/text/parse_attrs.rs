@@ -264,7 +264,7 @@ impl<'p> Parser<'p> {
         }
         let name = self.ctx.name(text);
         if let Some(def) = self.ctx.attr_def(name) {
-            let params = (def.parse)(self)?;
+            let params = def.parse(self)?;
             return Ok(self.ctx.attr(AttrData::Dialect { name, params: params.into() }));
         }
         let (dialect, body) = self.opaque_symbol(token.start, token.end, "attribute")?;

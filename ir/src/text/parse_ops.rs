@@ -349,7 +349,7 @@ impl<'p> Parser<'p> {
                 (format!("expected an operation, found '{name}'"), Some(hint.into()))
             }
             None if self.ctx.allow_unregistered => {
-                let close = did_you_mean(dialect, self.ctx.dialects().iter().map(|d| d.name));
+                let close = did_you_mean(dialect, self.ctx.dialects().iter().map(|d| &*d.name));
                 let close = close
                     .map(|c| format!("{c}.{op}"))
                     .filter(|name| self.ctx.op_name(name).def(self.ctx).is_some());
@@ -360,7 +360,7 @@ impl<'p> Parser<'p> {
                 (format!("custom form of unregistered operation '{name}'"), Some(hint))
             }
             None => {
-                let close = did_you_mean(dialect, self.ctx.dialects().iter().map(|d| d.name));
+                let close = did_you_mean(dialect, self.ctx.dialects().iter().map(|d| &*d.name));
                 let hint = close.map_or_else(
                     || {
                         "pass --allow-unregistered-dialect to accept operations of unknown dialects"

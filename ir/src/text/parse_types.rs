@@ -113,7 +113,7 @@ impl<'p> Parser<'p> {
         }
         let name = self.ctx.name(text);
         if let Some(def) = self.ctx.type_def(name) {
-            let params = (def.parse)(self)?;
+            let params = def.parse(self)?;
             return Ok(self.ctx.ty(TypeData::Dialect { name, params: params.into() }));
         }
         let (dialect, body) = self.opaque_symbol(token.start, token.end, "type")?;

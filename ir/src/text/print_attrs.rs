@@ -135,7 +135,7 @@ impl Printer<'_> {
                 self.text("!");
                 self.text(name.text(ctx));
                 if let Some(def) = ctx.type_def(*name) {
-                    (def.print)(self, params);
+                    def.print(self, params);
                 }
             }
             TypeData::Opaque { dialect, body } => {
@@ -316,7 +316,7 @@ impl Printer<'_> {
                 self.text("#");
                 self.text(name.text(ctx));
                 if let Some(def) = ctx.attr_def(*name) {
-                    (def.print)(self, params);
+                    def.print(self, params);
                 }
             }
             AttrData::Opaque { dialect, body, ty } => {

@@ -13,11 +13,11 @@ pub(crate) fn index(dialects: &[Dialect]) -> String {
     let rows: Vec<Vec<String>> = dialects
         .iter()
         .map(|dialect| {
-            let name = dialect.name;
+            let name = &dialect.name;
             vec![
                 format!("[`{name}`]({name}.md)"),
                 dialect.ops.len().to_string(),
-                first_sentence(dialect.doc).to_owned(),
+                first_sentence(&dialect.doc).to_owned(),
             ]
         })
         .collect();
@@ -117,7 +117,7 @@ fn parameters(out: &mut String, title: &str, sigil: &str, defs: &[ParamDef]) {
     }
     let _ = writeln!(out, "## {title}\n");
     let mut defs: Vec<&ParamDef> = defs.iter().collect();
-    defs.sort_by_key(|def| def.name);
+    defs.sort_by_key(|def| def.name.clone());
     for def in defs {
         let _ = writeln!(out, "### `{sigil}{}`\n\n{}\n", def.name, def.doc.trim());
     }

@@ -20,7 +20,7 @@ const GENERATED: &str =
 /// All dialects the tools know, `builtin` included, by name.
 pub fn all_dialects() -> Vec<Dialect> {
     let mut dialects = Context::new(piper_dialects::all()).dialects().to_vec();
-    dialects.sort_by_key(|dialect| dialect.name);
+    dialects.sort_by_key(|dialect| dialect.name.clone());
     dialects
 }
 

@@ -45,7 +45,7 @@ pub(crate) fn dialects<'a>(dialects: impl IntoIterator<Item = &'a Dialect>) -> S
         if i > 0 {
             out.push('\n');
         }
-        let _ = writeln!(out, "{}: {}", dialect.name, one_line(dialect.doc));
+        let _ = writeln!(out, "{}: {}", dialect.name, one_line(&dialect.doc));
         let column = dialect.ops.iter().map(|op| op.name.len()).max().unwrap_or(0) + INDENT + 2;
         for op in &dialect.ops {
             entry(&mut out, INDENT, &op.name, column, &one_line(&op.summary));

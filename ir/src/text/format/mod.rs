@@ -16,7 +16,8 @@ pub use directive::{
     DirectiveDef, DirectiveReader, DirectiveWriter, ParseDirective, PrintDirective,
 };
 pub(super) use parse::Reading;
-use piper_ir_format::{Count, Declaration, Declared, DeclaredAttr, Element, FormatError};
+pub use piper_ir_format::FormatError;
+use piper_ir_format::{Count, Declaration, Declared, DeclaredAttr, Element};
 
 use crate::{Arity, AttrConstraint, InferTypes, OPERAND_SEGMENTS, OpDef, RESULT_SEGMENTS, Trait};
 

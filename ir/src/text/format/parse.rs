@@ -554,7 +554,7 @@ fn attr_of(
             let name = ctx.name(full);
             match ctx.attr_def(name) {
                 Some(def) => {
-                    let params = (def.parse)(p)?;
+                    let params = def.parse(p)?;
                     Ok(ctx.attr(crate::AttrData::Dialect { name, params: params.into() }))
                 }
                 None => p.parse_attribute(),

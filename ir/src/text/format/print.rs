@@ -307,7 +307,7 @@ fn print_attr_of(p: &mut Printer<'_>, constraint: &AttrConstraint, attr: Attr) {
             if name.text(ctx) == *full =>
         {
             match ctx.attr_def(*name) {
-                Some(def) => (def.print)(p, params),
+                Some(def) => def.print(p, params),
                 None => p.attr(attr),
             }
         }

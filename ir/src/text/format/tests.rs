@@ -167,7 +167,7 @@ fn print_range(p: &mut Printer<'_>, parts: &DirectiveWriter<'_>) {
 }
 
 fn context() -> Arc<Context> {
-    let dialect = Dialect { name: "t", ops: op_defs(), ..Dialect::default() };
+    let dialect = Dialect { name: "t".into(), ops: op_defs(), ..Dialect::default() };
     let mut ctx = Context::new([dialect]);
     ctx.allow_unregistered = true;
     Arc::new(ctx)
@@ -339,7 +339,7 @@ fn a_definition_made_at_run_time_has_its_format_checked() {
     assert_eq!((wrong.message.as_str(), wrong.at), ("'$m' is not declared; did you mean '$n'?", 1));
     let def = def.with_format("`=` $n attr-dict").finish();
     let ctx = Arc::new(Context::new([Dialect {
-        name: "t",
+        name: "t".into(),
         ops: vec![Arc::new(def)],
         ..Dialect::default()
     }]));
