@@ -86,21 +86,29 @@ impl Project {
 
     /// Options that switch the feature `llvm` on where it exists, or every default feature off without LLVM.
     pub(crate) fn features_of(&self, package: Option<&str>, has_llvm: bool) -> Vec<String> {
+        self.features(package, has_llvm, false)
+    }
+
+    /// Options for the whole workspace; with MLIR, what is checked by it is built, too. One choice for all steps of a run:
+    /// crates are built once.
+    pub(crate) fn all_features(&self, has_llvm: bool, has_mlir: bool) -> Vec<String> {
+        self.features(None, has_llvm, has_mlir)
+    }
+
+    fn features(&self, package: Option<&str>, has_llvm: bool, has_mlir: bool) -> Vec<String> {
         if !has_llvm {
             return vec!["--no-default-features".into()];
         }
-        let with_llvm: Vec<String> = self
-            .packages
-            .iter()
-            .filter(|p| package.is_none_or(|name| p["name"] == name))
+        let packages =
+            self.packages.iter().filter(|p| package.is_none_or(|name| p["name"] == name));
+        let mut features: Vec<String> = packages
             .filter(|p| !p["features"]["llvm"].is_null())
             .filter_map(|p| Some(format!("{}/llvm", p["name"].as_str()?)))
             .collect();
-        if with_llvm.is_empty() {
-            Vec::new()
-        } else {
-            vec!["--features".into(), with_llvm.join(",")]
+        if has_mlir {
+            features.push("piper-mlir/mlir".into());
         }
+        if features.is_empty() { Vec::new() } else { vec!["--features".into(), features.join(",")] }
     }
 
     /// Package and name of each target of this kind (`test`, `bench`) whose name is wanted.

@@ -65,7 +65,7 @@ fn assembler(project: &Project) -> Result<PathBuf> {
 fn assemble(project: &Project, ptxas: &Path) -> Result<bool> {
     // The profile and features that tests have, so that nothing is compiled twice.
     let mut build = vec!["build", "--workspace", "--bin", "piper-opt", "--example", "ptx_catalog"];
-    let features = project.features_of(None, true);
+    let features = project.all_features(true, setup::has_mlir());
     build.extend(features.iter().map(String::as_str));
     let programs = project.built(&build)?;
     let program = |name: &str| {
