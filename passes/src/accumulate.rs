@@ -17,18 +17,18 @@ pub enum Shape {
 
 impl Shape {
     /// The option by which passes are told.
-    pub const OPTION: OptionDef = OptionDef {
-        name: "accumulate",
-        summary: "gradients add up as a 'chain' (in running order) or as a 'tree' (same bits under every schedule)",
-        default: Some("chain"),
-    };
+    pub const OPTION: OptionDef = OptionDef::new(
+        "accumulate",
+        "gradients add up as a 'chain' (in running order) or as a 'tree' (same bits under every schedule)",
+        Some("chain"),
+    );
 
     /// What the options of a pass say.
     ///
     /// # Errors
     /// A value that is no shape.
     pub fn of(options: &PassOptions) -> Result<Self, String> {
-        match options.text(Self::OPTION.name) {
+        match options.text(&Self::OPTION.name) {
             None | Some("chain") => Ok(Self::Chain),
             Some("tree") => Ok(Self::Tree),
             Some(other) => Err(format!("option 'accumulate' takes chain or tree, not '{other}'")),

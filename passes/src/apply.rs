@@ -59,7 +59,7 @@ pub fn passes() -> Vec<PassInfo> {
 }
 
 const fn option(name: &'static str, summary: &'static str) -> OptionDef {
-    OptionDef { name, summary, default: None }
+    OptionDef::new(name, summary, None)
 }
 
 fn pipeline_options() -> Vec<OptionDef> {

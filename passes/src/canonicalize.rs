@@ -30,7 +30,7 @@ use piper_ir::rewrite::{
 
 /// The pass.
 pub fn passes() -> Vec<PassInfo> {
-    let option = |name, summary, default| OptionDef { name, summary, default: Some(default) };
+    let option = |name, summary, default| OptionDef::new(name, summary, Some(default));
     let options = vec![
         option("top-down", "Look at operations from the top down", "true"),
         option("region-simplify", "disabled, normal or aggressive", "normal"),

@@ -32,7 +32,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The pass.
 pub fn passes() -> Vec<PassInfo> {
-    let option = |name, summary, default| OptionDef { name, summary, default: Some(default) };
+    let option = |name, summary, default| OptionDef::new(name, summary, Some(default));
     let options = vec![
         option(
             "default-pipeline",

@@ -125,7 +125,7 @@ pub fn single_pass(
 ) -> Result<PassManager, String> {
     let pass = registry.build(&request.name, &request.options)?;
     let mut manager = PassManager::new(root);
-    match registry.get(&request.name).and_then(|info| info.anchor) {
+    match registry.get(&request.name).and_then(|info| info.anchor.as_deref()) {
         Some(anchor) if anchor != root => {
             let mut nested = PassManager::new(anchor);
             add(&mut nested, registry, &request.name, pass, request.options.clone());
@@ -202,7 +202,7 @@ impl Reader<'_> {
             Err(PipelineError::new(message, element.name_span, hint))
         };
         let Some(def) = known().find(|def| def.name == *name) else {
-            let pass = did_you_mean(name, self.registry.iter().map(|info| info.name));
+            let pass = did_you_mean(name, self.registry.iter().map(|info| &*info.name));
             let close = did_you_mean(name, known().map(|def| &*def.name).chain([ANY]));
             let hint = match (close, pass) {
                 (Some(close), _) => format!("did you mean '{close}'?"),
@@ -234,7 +234,8 @@ fn check_anchor(
     element: &Element,
 ) -> Result<(), PipelineError> {
     let runs_here = |anchor: &&str| *anchor == here || here == ANY;
-    let Some(anchor) = info.and_then(|info| info.anchor).filter(|anchor| !runs_here(anchor)) else {
+    let anchor = info.and_then(|info| info.anchor.as_deref());
+    let Some(anchor) = anchor.filter(|anchor| !runs_here(anchor)) else {
         return Ok(());
     };
     let name = &element.name;
@@ -258,7 +259,7 @@ fn build(
 ) -> Result<Box<dyn Pass>, PipelineError> {
     let name = &element.name;
     let Some(info) = registry.get(name) else {
-        let known = registry.iter().map(|info| info.name);
+        let known = registry.iter().map(|info| &*info.name);
         return Err(if name.contains('.') {
             PipelineError::new(
                 format!("'{name}' is an operation; a pipeline for it is missing"),
@@ -274,7 +275,7 @@ fn build(
         });
     };
     for (i, option) in options.iter().enumerate() {
-        let is_list = info.lists.contains(&&*option.key);
+        let is_list = info.lists.iter().any(|list| **list == option.key);
         if !is_list && options[..i].iter().any(|earlier| earlier.key == option.key) {
             return Err(PipelineError::new(
                 format!("the option {} stands twice", option.key),
@@ -283,7 +284,7 @@ fn build(
             ));
         }
         if info.options.iter().all(|declared| declared.name != option.key) {
-            let names = || info.options.iter().map(|declared| declared.name);
+            let names = || info.options.iter().map(|declared| &*declared.name);
             let hint = match did_you_mean(&option.key, names()) {
                 Some(close) => format!("did you mean '{close}'?"),
                 None if info.options.is_empty() => "it takes no options".to_owned(),
@@ -324,8 +325,8 @@ mod tests {
             Ok(())
         }
         let mut registry = PassRegistry::default();
-        let sizes = OptionDef { name: "sizes", summary: "of what", default: None };
-        let into = OptionDef { name: "into", summary: "how many", default: Some("2") };
+        let sizes = OptionDef::new("sizes", "of what", None);
+        let into = OptionDef::new("into", "how many", Some("2"));
         registry.register([
             PassInfo::with_options("split", "", vec![into], |options| {
                 options.get::<usize>("into")?;

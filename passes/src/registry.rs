@@ -51,10 +51,10 @@ pub fn implied_pipeline(
     module: &Module,
     name: &str,
     already_run: &[String],
-) -> Vec<&'static str> {
+) -> Vec<String> {
     let mut order = Vec::new();
     let mut seen = vec![name.to_owned()];
-    for required in registry.get(name).map_or(&[][..], |info| info.requires) {
+    for required in registry.get(name).map_or(&[][..], |info| &info.requires) {
         visit(registry, module, required, already_run, &mut seen, &mut order);
     }
     order
@@ -63,10 +63,10 @@ pub fn implied_pipeline(
 fn visit(
     registry: &PassRegistry,
     module: &Module,
-    name: &'static str,
+    name: &str,
     already_run: &[String],
     seen: &mut Vec<String>,
-    order: &mut Vec<&'static str>,
+    order: &mut Vec<String>,
 ) {
     if seen.iter().chain(already_run).any(|known| known == name) {
         return;
@@ -76,10 +76,10 @@ fn visit(
     if info.is_done.is_some_and(|is_done| is_done(module)) {
         return;
     }
-    for required in info.requires {
+    for required in &info.requires {
         visit(registry, module, required, already_run, seen, order);
     }
-    order.push(name);
+    order.push(name.to_owned());
 }
 
 #[cfg(test)]
@@ -129,7 +129,7 @@ mod tests {
         let registry = all();
         for info in registry.iter() {
             assert!(!info.summary.is_empty(), "pass '{}' has no summary", info.name);
-            for required in info.requires {
+            for required in &info.requires {
                 assert!(registry.get(required).is_some(), "'{}' needs '{required}'", info.name);
             }
         }

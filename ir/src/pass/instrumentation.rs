@@ -1,7 +1,7 @@
 //! What a tool wants to know of a run while it runs.
 
-use super::PassResult;
 use super::manager::Entry;
+use super::{Failure, PassResult};
 use crate::{Module, Op};
 
 /// What a tool wants to know of a run. Every method does nothing unless overridden. See the example of
@@ -23,8 +23,8 @@ pub trait Instrumentation: Send {
     fn after_pass(&mut self, _step: Step<'_>, _module: &Module, _op: Op, _result: PassResult) {}
     /// A pass made something that does not verify.
     fn after_verifier_failed(&mut self, _step: Step<'_>, _module: &Module, _op: Op) {}
-    /// A pass panicked on an operation, named as `'func.func' @f`. The panic goes on once this returns.
-    fn pass_panicked(&mut self, _pass: &str, _op: &str) {}
+    /// A pass panicked. The panic goes on once this returns.
+    fn pass_panicked(&mut self, _failure: &Failure) {}
     /// An analysis was computed for a pass.
     fn after_analysis(&mut self, _analysis: &'static str, _module: &Module, _op: Op) {}
     /// IR that was asked to be printed.

@@ -1,12 +1,13 @@
 //! The pass manager: a pipeline as a value, and how it is run.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::sync::Mutex;
 
 use super::run::{Failure, Run, Stop};
 use super::{
-    AnalysisCache, Instrumentation, IrPrinting, Pass, PassFailed, PassInfo, PassRecord, PassResult,
-    RemarkFilter,
+    AnalysisCache, Instrumentation, IrPrinting, Origin, Pass, PassFailed, PassInfo, PassRecord,
+    PassResult, RemarkFilter,
 };
 use crate::{Module, Reporter};
 
@@ -45,7 +46,8 @@ pub type GivenOptions = Vec<(String, Option<String>)>;
 pub(super) struct Entry {
     pub(super) pass: Box<dyn Pass>,
     /// The operation it must run on, if it matters.
-    pub(super) anchor: Option<&'static str>,
+    pub(super) anchor: Option<Cow<'static, str>>,
+    pub(super) origin: Origin,
     options: GivenOptions,
 }
 
@@ -85,8 +87,7 @@ impl PassManager {
 
     /// Adds a pass.
     pub fn add(&mut self, pass: Box<dyn Pass>) -> &mut Self {
-        self.elements.push(Element::Pass(Entry { pass, anchor: None, options: Vec::new() }));
-        self
+        self.push(pass, None, Origin::Builtin, Vec::new())
     }
 
     /// Adds a registered pass that was made with these options, so that the pipeline can be written out again and `any`
@@ -97,7 +98,17 @@ impl PassManager {
         info: &PassInfo,
         options: GivenOptions,
     ) -> &mut Self {
-        self.elements.push(Element::Pass(Entry { pass, anchor: info.anchor, options }));
+        self.push(pass, info.anchor.clone(), info.origin.clone(), options)
+    }
+
+    fn push(
+        &mut self,
+        pass: Box<dyn Pass>,
+        anchor: Option<Cow<'static, str>>,
+        origin: Origin,
+        options: GivenOptions,
+    ) -> &mut Self {
+        self.elements.push(Element::Pass(Entry { pass, anchor, origin, options }));
         self
     }
 
@@ -121,10 +132,24 @@ impl PassManager {
         self.elements.iter().map(count).sum()
     }
 
+    /// Who made its passes, nested ones included.
+    pub fn origins(&self) -> Vec<Origin> {
+        let origins = |element: &Element| match element {
+            Element::Pass(entry) => vec![entry.origin.clone()],
+            Element::Nested(nested) => nested.origins(),
+        };
+        self.elements.iter().flat_map(origins).collect()
+    }
+
+    /// Whether it has a pass that somebody else made.
+    pub fn has_foreign(&self) -> bool {
+        self.origins().iter().any(Origin::is_foreign)
+    }
+
     /// Whether all its passes can run on operations of this name.
     pub fn accepts(&self, op: &str) -> bool {
         self.elements.iter().all(|element| match element {
-            Element::Pass(entry) => entry.anchor.is_none_or(|anchor| anchor == op),
+            Element::Pass(entry) => entry.anchor.as_ref().is_none_or(|anchor| anchor == op),
             Element::Nested(_) => true,
         })
     }
@@ -200,8 +225,8 @@ impl PassManager {
                 self.failure = failure;
                 Err(PassFailed)
             }
-            Err(Stop::Panicked { payload, pass, op }) => {
-                run.hook(|hooks, _| hooks.pass_panicked(&pass, &op));
+            Err(Stop::Panicked { payload, failure }) => {
+                run.hook(|hooks, _| hooks.pass_panicked(&failure));
                 std::panic::resume_unwind(payload)
             }
         };

@@ -47,10 +47,13 @@
 
 mod analysis;
 mod context;
+#[cfg(test)]
+mod foreign_tests;
 mod info;
 mod instrumentation;
 mod manager;
 mod options;
+mod origin;
 mod parallel;
 mod printing;
 #[cfg(test)]
@@ -67,9 +70,10 @@ pub use info::{BuildPass, PassInfo};
 pub use instrumentation::{Instrumentation, IrDump, Step};
 pub use manager::{GivenOptions, PassManager, RunOptions};
 pub use options::{OptionDef, PassOptions};
+pub use origin::Origin;
 pub use printing::IrPrinting;
 pub use record::{AnalysisRecord, PassRecord};
-pub use registry::PassRegistry;
+pub use registry::{PassRegistry, RegisterError};
 pub use run::Failure;
 
 /// A pass failed; what is wrong has been reported.

@@ -1,24 +1,44 @@
 //! Options of passes: declared, checked, with defaults.
 
+use std::borrow::Cow;
+
 use super::PassInfo;
 use crate::diag::did_you_mean;
 
 /// A declared option.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub struct OptionDef {
-    pub name: &'static str,
-    pub summary: &'static str,
+    pub name: Cow<'static, str>,
+    pub summary: Cow<'static, str>,
     /// The value when it is not given; `None` if there is none.
-    pub default: Option<&'static str>,
+    pub default: Option<Cow<'static, str>>,
+}
+
+impl OptionDef {
+    /// An option that is part of the program, with its value when it is not given. One made at run time fills in the struct.
+    pub const fn new(
+        name: &'static str,
+        summary: &'static str,
+        default: Option<&'static str>,
+    ) -> Self {
+        Self {
+            name: Cow::Borrowed(name),
+            summary: Cow::Borrowed(summary),
+            default: match default {
+                Some(default) => Some(Cow::Borrowed(default)),
+                None => None,
+            },
+        }
+    }
 }
 
 /// The options a pass is made with.
 #[derive(Clone, Debug, Default)]
 pub struct PassOptions {
     pass: String,
-    given: Vec<(&'static str, String)>,
-    defaults: Vec<(&'static str, &'static str)>,
+    given: Vec<(Cow<'static, str>, String)>,
+    defaults: Vec<(Cow<'static, str>, Cow<'static, str>)>,
 }
 
 impl PassOptions {
@@ -28,7 +48,7 @@ impl PassOptions {
     /// # Errors
     /// As [`read`](Self::read).
     pub fn of(info: &PassInfo, given: &[(String, Option<String>)]) -> Result<Self, String> {
-        Self::checked(info.name, &info.options, info.lists, given)
+        Self::checked(&info.name, &info.options, &info.lists, given)
     }
 
     /// Checks what was given against what is declared. An option without a value means `true`.
@@ -46,13 +66,13 @@ impl PassOptions {
     fn checked(
         pass: &str,
         declared: &[OptionDef],
-        lists: &[&str],
+        lists: &[Cow<'static, str>],
         given: &[(String, Option<String>)],
     ) -> Result<Self, String> {
         let mut options = Self { pass: pass.to_owned(), ..Self::default() };
         for (key, value) in given {
-            let Some(def) = declared.iter().find(|def| def.name == key) else {
-                let names = declared.iter().map(|def| def.name);
+            let Some(def) = declared.iter().find(|def| def.name == *key) else {
+                let names = declared.iter().map(|def| &*def.name);
                 let hint = match did_you_mean(key, names.clone()) {
                     Some(close) => format!("did you mean '{close}'?"),
                     None if declared.is_empty() => "it has none".to_owned(),
@@ -69,11 +89,11 @@ impl PassOptions {
                 Some(_) => {
                     return Err(format!("option '{key}' of pass '{pass}' is given twice"));
                 }
-                None => options.given.push((def.name, value)),
+                None => options.given.push((def.name.clone(), value)),
             }
         }
-        options.defaults =
-            declared.iter().filter_map(|def| Some((def.name, def.default?))).collect();
+        let default = |def: &OptionDef| Some((def.name.clone(), def.default.clone()?));
+        options.defaults = declared.iter().filter_map(default).collect();
         Ok(options)
     }
 
@@ -86,8 +106,8 @@ impl PassOptions {
     pub fn text(&self, name: &str) -> Option<&str> {
         let given =
             self.given.iter().find(|(key, _)| *key == name).map(|(_, value)| value.as_str());
-        given
-            .or_else(|| self.defaults.iter().find(|(key, _)| *key == name).map(|(_, value)| *value))
+        let default = || self.defaults.iter().find(|(key, _)| *key == name).map(|(_, v)| &**v);
+        given.or_else(default)
     }
 
     /// The option as a number, truth value or whatever parses; `None` if it has neither value nor default.
@@ -178,14 +198,12 @@ mod tests {
 
     #[test]
     fn values_are_read_as_what_is_asked_for() {
-        let declared = [
-            OptionDef { name: "sizes", summary: "", default: None },
-            OptionDef { name: "mode", summary: "", default: Some("greedy") },
-        ];
+        let declared =
+            [OptionDef::new("sizes", "", None), OptionDef::new("mode", "", Some("greedy"))];
         let given = |pairs: &[(&str, &str)]| {
             let pairs: Vec<_> =
                 pairs.iter().map(|(k, v)| ((*k).to_owned(), Some((*v).to_owned()))).collect();
-            PassOptions::checked("p", &declared, &["sizes"], &pairs)
+            PassOptions::checked("p", &declared, &["sizes".into()], &pairs)
         };
         let options = given(&[("sizes", "1,2"), ("sizes", "3")]).expect("a list");
         assert_eq!(options.list::<u32>("sizes"), Ok(vec![1, 2, 3]));

@@ -8,7 +8,7 @@ use std::time::Instant;
 use super::analysis::Preserved;
 use super::manager::{ANY, Element, Entry};
 use super::{
-    AnalysisCache, AnalysisRecord, Instrumentation, PassContext, PassFailed, PassManager,
+    AnalysisCache, AnalysisRecord, Instrumentation, Origin, PassContext, PassFailed, PassManager,
     PassRecord, PassResult, RunOptions, Step, parallel,
 };
 use crate::verify::verify_op;
@@ -20,11 +20,10 @@ pub(super) type Hooks<'i> = Mutex<&'i mut (dyn Instrumentation + 'i)>;
 /// Why a run ends early.
 pub(super) enum Stop {
     Failed(Option<Failure>),
-    /// A pass panicked: with what, which pass, and on which operation in words.
+    /// A pass panicked, or the verifier on what a foreign one left: with what, and which pass.
     Panicked {
         payload: Box<dyn Any + Send>,
-        pass: String,
-        op: String,
+        failure: Failure,
     },
 }
 
@@ -109,8 +108,10 @@ impl<'i> Run<'_, '_, 'i> {
         let result = match outcome {
             Ok(result) => result,
             Err(payload) => {
-                let Failure { pass, op } = Failure::new(name, self.module, op);
-                return Err(Stop::Panicked { payload, pass, op });
+                return Err(Stop::Panicked {
+                    payload,
+                    failure: Failure::new(entry, self.module, op),
+                });
             }
         };
         let elapsed = start.elapsed();
@@ -133,18 +134,31 @@ impl<'i> Run<'_, '_, 'i> {
             self.print("After", name, outcome, op);
         }
         if result.is_err() {
-            return Err(Stop::Failed(Some(Failure::new(name, self.module, op))));
+            return Err(Stop::Failed(Some(Failure::new(entry, self.module, op))));
         }
-        if options.verify_each && !preserved.all {
+        let is_foreign = entry.origin.is_foreign();
+        if is_foreign || (options.verify_each && !preserved.all) {
             let start = Instant::now();
-            let verified = verify_op(self.module, op, self.reporter);
+            // Built-in passes leave nothing that the verifier cannot look at; others may.
+            let verified = if is_foreign {
+                catch_unwind(AssertUnwindSafe(|| verify_op(self.module, op, self.reporter)))
+            } else {
+                Ok(verify_op(self.module, op, self.reporter))
+            };
             record.verifying += start.elapsed();
+            let failure = |module: &Module| Failure::new(entry, module, op);
+            let verified = match verified {
+                Ok(verified) => verified,
+                Err(payload) => {
+                    return Err(Stop::Panicked { payload, failure: failure(self.module) });
+                }
+            };
             if !verified {
                 let loc = self.module.op_loc(op);
-                self.reporter
-                    .remark(loc, format!("the errors above are in what pass '{name}' made"));
+                let what = failure(self.module).pass_text();
+                self.reporter.remark(loc, format!("the errors above are in what {what} made"));
                 self.hook(|hooks, module| hooks.after_verifier_failed(Step(entry), module, op));
-                return Err(Stop::Failed(Some(Failure::new(name, self.module, op))));
+                return Err(Stop::Failed(Some(failure(self.module))));
             }
         }
         Ok(preserved)
@@ -162,7 +176,8 @@ impl<'i> Run<'_, '_, 'i> {
         let mut attributes_changed = false;
         let preserved = self.on_each(elements, records, matching, &mut attributes_changed)?;
         // Whoever uses their symbols, or shares their table, is checked only with what is around them.
-        if attributes_changed && self.options.verify_each {
+        let checked = self.options.verify_each || pipelines.iter().any(|p| p.has_foreign());
+        if attributes_changed && checked {
             let op = self.live[at];
             if !verify_op(self.module, op, self.reporter) {
                 let anchor = pipelines.first().map_or(ANY, |pipeline| pipeline.anchor());
@@ -295,11 +310,25 @@ pub struct Failure {
     pub pass: String,
     /// The operation in words: `'func.func' @f`.
     pub op: String,
+    /// Who made the pass.
+    pub origin: Origin,
 }
 
 impl Failure {
-    fn new(pass: &str, module: &Module, op: Op) -> Self {
+    fn new(entry: &Entry, module: &Module, op: Op) -> Self {
         let symbol = module.symbol_name(op).map_or(String::new(), |name| format!(" @{name}"));
-        Self { pass: pass.to_owned(), op: format!("'{}'{symbol}", module.name_text(op)) }
+        Self {
+            pass: entry.pass.name().to_owned(),
+            op: format!("'{}'{symbol}", module.name_text(op)),
+            origin: entry.origin.clone(),
+        }
+    }
+
+    /// The pass in words: `pass 'cse'`, `pass 'mine' of plugin './libmine.so'`.
+    pub fn pass_text(&self) -> String {
+        match &self.origin {
+            Origin::Builtin => format!("pass '{}'", self.pass),
+            origin => format!("pass '{}' of {origin}", self.pass),
+        }
     }
 }

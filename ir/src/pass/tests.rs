@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{
-    Analysis, Instrumentation, IrDump, IrPrinting, PassContext, PassInfo, PassManager,
+    Analysis, Failure, Instrumentation, IrDump, IrPrinting, PassContext, PassInfo, PassManager,
     PassRegistry, PassResult, RemarkFilter, RemarkKind, RunOptions, Step,
 };
 use crate::text::{PrintOptions, parse_module, print_module};
@@ -40,8 +40,8 @@ impl Instrumentation for Log {
     fn after_verifier_failed(&mut self, step: Step<'_>, _module: &Module, _op: Op) {
         self.0.push(format!("{} broke it", step.name()));
     }
-    fn pass_panicked(&mut self, pass: &str, op: &str) {
-        self.0.push(format!("{pass} panicked on {op}"));
+    fn pass_panicked(&mut self, failure: &Failure) {
+        self.0.push(format!("{} panicked on {}", failure.pass, failure.op));
     }
     fn after_analysis(&mut self, analysis: &'static str, _module: &Module, _op: Op) {
         self.0.push(format!("(A) {analysis}"));
@@ -378,8 +378,8 @@ fn the_first_panic_in_order_is_the_one_that_is_told() {
             fn needs_order(&self) -> bool {
                 false
             }
-            fn pass_panicked(&mut self, pass: &str, op: &str) {
-                self.0.push(format!("{pass} {op}"));
+            fn pass_panicked(&mut self, failure: &Failure) {
+                self.0.push(format!("{} {}", failure.pass, failure.op));
             }
         }
         let mut told = Told(Vec::new());

@@ -125,11 +125,11 @@ fn check_gradients_are_used(
 
 /// The passes of this module.
 pub fn passes() -> Vec<PassInfo> {
-    let options = vec![OptionDef {
-        name: "probe-gradients",
-        summary: "report every complete gradient as an output grad.NAME",
-        default: Some("false"),
-    }];
+    let options = vec![OptionDef::new(
+        "probe-gradients",
+        "report every complete gradient as an output grad.NAME",
+        Some("false"),
+    )];
     let pass = PassInfo::with_options(
         "lower-to-device",
         "One issue-ordered program for each class of devices",

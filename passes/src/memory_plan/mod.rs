@@ -252,7 +252,7 @@ impl<'l> Planner<'l> {
 
 /// The pass.
 pub fn passes() -> Vec<PassInfo> {
-    let option = |name, summary| OptionDef { name, summary, default: Some("false") };
+    let option = |name, summary| OptionDef::new(name, summary, Some("false"));
     let options = vec![
         option("report", "a remark for every program with its peak bytes"),
         option("keep-copies", "leave copies into flat buffers as they are"),

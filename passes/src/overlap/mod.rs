@@ -37,11 +37,11 @@ pub const AFTER: &str = "after";
 
 /// The pass.
 pub fn passes() -> Vec<PassInfo> {
-    let options = vec![OptionDef {
-        name: "axis",
-        summary: "the axis of the exchanges, as if a strategy.overlap over it stood in the plan",
-        default: None,
-    }];
+    let options = vec![OptionDef::new(
+        "axis",
+        "the axis of the exchanges, as if a strategy.overlap over it stood in the plan",
+        None,
+    )];
     vec![
         PassInfo::with_options(
             "overlap",

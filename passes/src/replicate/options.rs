@@ -7,7 +7,7 @@ use piper_ir::{Loc, Module, Op, Reporter};
 use super::{Replication, directives};
 
 const fn option(name: &'static str, summary: &'static str) -> OptionDef {
-    OptionDef { name, summary, default: None }
+    OptionDef::new(name, summary, None)
 }
 
 /// The options of both passes.

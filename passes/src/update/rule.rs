@@ -23,18 +23,14 @@ pub struct Rule {
 
 /// The options of the pass.
 pub(super) const OPTIONS: &[OptionDef] = &[
-    OptionDef { name: "rule", summary: "sgd or adamw, if no directive says it", default: None },
-    OptionDef { name: "lr", summary: "learning rate", default: None },
-    OptionDef { name: "momentum", summary: "of sgd; 0 for none", default: None },
-    OptionDef { name: "beta1", summary: "of adamw", default: None },
-    OptionDef { name: "beta2", summary: "of adamw", default: None },
-    OptionDef { name: "eps", summary: "of adamw", default: None },
-    OptionDef {
-        name: "weight-decay",
-        summary: "decoupled (adamw) or L2 (sgd), of all parameters",
-        default: None,
-    },
-    OptionDef { name: "clip", summary: "bound on the global gradient norm", default: None },
+    OptionDef::new("rule", "sgd or adamw, if no directive says it", None),
+    OptionDef::new("lr", "learning rate", None),
+    OptionDef::new("momentum", "of sgd; 0 for none", None),
+    OptionDef::new("beta1", "of adamw", None),
+    OptionDef::new("beta2", "of adamw", None),
+    OptionDef::new("eps", "of adamw", None),
+    OptionDef::new("weight-decay", "decoupled (adamw) or L2 (sgd), of all parameters", None),
+    OptionDef::new("clip", "bound on the global gradient norm", None),
 ];
 
 /// The options as given.
@@ -51,14 +47,14 @@ impl Given {
             return Err(format!("option 'rule' of pass 'update' is sgd or adamw, not '{rule}'"));
         }
         for def in &OPTIONS[1..] {
-            if let Some(number) = options.get::<f64>(def.name)? {
+            if let Some(number) = options.get::<f64>(&def.name)? {
                 if !number.is_finite() || number < 0.0 {
                     return Err(format!(
                         "option '{}' of pass 'update' is a number of at least 0, not {number}",
                         def.name
                     ));
                 }
-                given.numbers.push((def.name, number));
+                given.numbers.push((&def.name, number));
             }
         }
         Ok(given)

@@ -135,16 +135,16 @@ fn bytes(text: &str) -> Result<u64, String> {
 /// The pass.
 pub fn passes() -> Vec<PassInfo> {
     let options = vec![
-        OptionDef {
-            name: "memory-limit",
-            summary: "most bytes a device may use, such as 1073741824 or 80GiB",
-            default: None,
-        },
-        OptionDef {
-            name: "sends",
-            summary: "rendezvous: a send waits for its receive, as in NCCL; buffered: it does not, as in MPI",
-            default: Some("rendezvous"),
-        },
+        OptionDef::new(
+            "memory-limit",
+            "most bytes a device may use, such as 1073741824 or 80GiB",
+            None,
+        ),
+        OptionDef::new(
+            "sends",
+            "rendezvous: a send waits for its receive, as in NCCL; buffered: it does not, as in MPI",
+            Some("rendezvous"),
+        ),
     ];
     let pass = PassInfo::with_options(
         "verify-device",

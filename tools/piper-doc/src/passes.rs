@@ -15,7 +15,7 @@ pub(crate) fn page(registry: &PassRegistry) -> String {
     );
     let rows: Vec<Vec<String>> = registry
         .iter()
-        .map(|info| vec![format!("[`{0}`](#{0})", info.name), info.summary.to_owned()])
+        .map(|info| vec![format!("[`{0}`](#{0})", info.name), info.summary.to_string()])
         .collect();
     out.push_str(&table(&["pass", "what it does"], &rows));
     registry.iter().for_each(|info| pass(&mut out, info));
@@ -33,13 +33,14 @@ fn pass(out: &mut String, info: &PassInfo) {
         .options
         .iter()
         .map(|option| {
-            let default = option.default.map_or(String::new(), |value| format!("`{value}`"));
-            vec![format!("`{}`", option.name), option.summary.to_owned(), default]
+            let default =
+                option.default.as_ref().map_or(String::new(), |value| format!("`{value}`"));
+            vec![format!("`{}`", option.name), option.summary.to_string(), default]
         })
         .collect();
     out.push_str(&table(&["option", "what it says", "default"], &options));
     let mut facts = Vec::new();
-    if let Some(anchor) = info.anchor.filter(|anchor| *anchor != "builtin.module") {
+    if let Some(anchor) = info.anchor.as_ref().filter(|anchor| *anchor != "builtin.module") {
         facts.push(format!("Runs on `{anchor}`."));
     }
     if !info.requires.is_empty() {

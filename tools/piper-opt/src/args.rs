@@ -9,8 +9,17 @@ use crate::flags::Flags;
 #[derive(Clone, Debug)]
 pub(crate) struct Invocation {
     pub(crate) flags: Flags,
-    /// Texts of `--pass TEXT` and `--NAME`, in order.
-    pub(crate) passes: Vec<String>,
+    /// What is to be run by `--pass TEXT`, `--NAME` and `--pass-exec COMMAND`, in order.
+    pub(crate) passes: Vec<Asked>,
+}
+
+/// Something to run.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Asked {
+    /// Passes, as text.
+    Passes(String),
+    /// A program.
+    Program(String),
 }
 
 /// The command with its flags, and a flag for each pass.
@@ -46,11 +55,11 @@ pub(crate) fn command(registry: &PassRegistry) -> clap::Command {
         .map(str::to_owned)
         .chain(["help".to_owned(), "version".to_owned()])
         .collect();
-    for info in registry.iter().filter(|info| !taken.iter().any(|name| name == info.name)) {
+    for info in registry.iter().filter(|info| !taken.iter().any(|name| *name == info.name)) {
         command = command.arg(
-            clap::Arg::new(info.name)
-                .long(info.name)
-                .help(info.summary)
+            clap::Arg::new(info.name.to_string())
+                .long(info.name.to_string())
+                .help(info.summary.to_string())
                 .value_name("OPTIONS")
                 .num_args(0..=1)
                 .require_equals(true)
@@ -86,24 +95,26 @@ pub(crate) fn parse(registry: &PassRegistry, args: &[String]) -> Result<Invocati
     Ok(Invocation { flags, passes })
 }
 
-/// `--pass` and the passes' own flags, in the order they stand on the command line.
-fn passes_in_order(registry: &PassRegistry, matches: &ArgMatches, flags: &Flags) -> Vec<String> {
-    let given = flags.passes.pass.clone();
-    let mut found: Vec<(usize, String)> =
-        matches.indices_of("pass").into_iter().flatten().zip(given).collect();
+/// `--pass`, `--pass-exec` and the passes' own flags, in the order they stand on the command line.
+fn passes_in_order(registry: &PassRegistry, matches: &ArgMatches, flags: &Flags) -> Vec<Asked> {
+    let indices = |name: &str| matches.indices_of(name).into_iter().flatten().collect::<Vec<_>>();
+    let passes = flags.passes.pass.iter().cloned().map(Asked::Passes);
+    let programs = flags.passes.pass_exec.iter().cloned().map(Asked::Program);
+    let mut found: Vec<(usize, Asked)> = indices("pass").into_iter().zip(passes).collect();
+    found.extend(indices("pass_exec").into_iter().zip(programs));
     for info in registry.iter() {
-        let Ok(Some(values)) = matches.try_get_many::<String>(info.name) else { continue };
-        let indices = matches.indices_of(info.name).into_iter().flatten();
+        let Ok(Some(values)) = matches.try_get_many::<String>(&info.name) else { continue };
+        let indices = matches.indices_of(&info.name).into_iter().flatten();
         found.extend(indices.zip(values).map(|(at, options)| {
             let text = match options.as_str() {
-                "" => info.name.to_owned(),
+                "" => info.name.to_string(),
                 options => format!("{}{{{options}}}", info.name),
             };
-            (at, text)
+            (at, Asked::Passes(text))
         }));
     }
     found.sort();
-    found.into_iter().map(|(_, text)| text).collect()
+    found.into_iter().map(|(_, asked)| asked).collect()
 }
 
 #[cfg(test)]

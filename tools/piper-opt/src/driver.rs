@@ -4,11 +4,12 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-use piper_ir::pass::PassRegistry;
+use piper_ir::pass::{Origin, PassRegistry};
 use piper_ir::{Context, Dialect, SourceFile, Sources};
-use piper_passes::pipeline_text::{pass_list, pass_manager_on};
+use piper_passes::pipeline_text::{PassRequest, pass_list, pass_manager_on};
+use piper_plugin_host::exec;
 
-use crate::args::Invocation;
+use crate::args::{Asked, Invocation};
 use crate::files::OutputFile;
 use crate::part::Session;
 use crate::report::Style;
@@ -25,6 +26,13 @@ pub(crate) struct Tool {
 }
 
 impl Tool {
+    /// A tool with these passes and dialects, and with programs as passes.
+    pub(crate) fn new(mut registry: PassRegistry, dialects: Vec<Dialect>, colour: bool) -> Self {
+        // Whoever has a pass of that name already wants that.
+        let _ = registry.try_register(exec::pass());
+        Self { registry, dialects, colour }
+    }
+
     pub(crate) fn run(&self, args: &[String], stdin: &mut dyn Read, cwd: &Path) -> Output {
         let invocation = match args::parse(&self.registry, args) {
             Ok(invocation) => invocation,
@@ -100,7 +108,8 @@ impl Tool {
             }
             if let Some((wanted, text)) = done.reproducer {
                 let written = reproducer::write(wanted.as_deref(), &text, cwd);
-                stderr += &session.reproducer_message(written, done.panic.is_some());
+                stderr += &session
+                    .reproducer_message(written, done.panic.as_ref().map(|_| &done.culprit));
             }
             output.stderr.extend(stderr.into_bytes());
             if done.panic.is_some() {
@@ -126,7 +135,7 @@ impl Tool {
     fn job(&self, ctx: &Context, invocation: &Invocation, style: Style) -> Result<Job, String> {
         match &invocation.flags.passes.pass_pipeline {
             Some(_) if !invocation.passes.is_empty() => Err(style.plain_error(
-                "--pass-pipeline says all that runs; it cannot be combined with --pass or passes by name",
+                "--pass-pipeline says all that runs; it cannot be combined with --pass, --pass-exec or passes by name",
             )),
             Some(text) => {
                 // What the root is called is known only for a module.
@@ -139,10 +148,21 @@ impl Tool {
             }
             None => {
                 let mut requests = Vec::new();
-                for text in &invocation.passes {
-                    let list = pass_list(&self.registry, text);
-                    let point = |error| style.pipeline_error(ctx, "--pass", text, &error);
-                    requests.extend(list.map_err(point)?);
+                for asked in &invocation.passes {
+                    match asked {
+                        Asked::Passes(text) => {
+                            let list = pass_list(&self.registry, text);
+                            let point = |error| style.pipeline_error(ctx, "--pass", text, &error);
+                            requests.extend(list.map_err(point)?);
+                        }
+                        Asked::Program(command) => {
+                            let name = exec::NAME.to_owned();
+                            let options = vec![("command".to_owned(), Some(command.clone()))];
+                            let made = self.registry.build(&name, &options);
+                            made.map_err(|message| style.plain_error(&message))?;
+                            requests.push(PassRequest { name, options });
+                        }
+                    }
                 }
                 let implied = !invocation.flags.passes.no_implied_passes;
                 Ok(Job::Passes { requests, implied })
@@ -162,6 +182,15 @@ impl Tool {
             args::parse(&self.registry, &args).map_err(|error| error.render().to_string())?;
         invocation.passes.clear();
         let flags = &mut invocation.flags;
+        // What is wrong with the pipeline is told when it is run.
+        let starts_programs = pass_manager_on(&self.registry, &reproducer.pipeline, None, None)
+            .is_ok_and(|made| made.origins().iter().any(|o| matches!(o, Origin::Program(_))));
+        if starts_programs && !flags.reproducers.trust_reproducer {
+            return Err(style.plain_error(&format!(
+                "the reproducer starts programs: '{}'; if you trust it, add --trust-reproducer",
+                reproducer.pipeline
+            )));
+        }
         flags.passes.pass_pipeline = Some(reproducer.pipeline);
         flags.passes.mlir_disable_threading |= reproducer.disable_threading;
         flags.checking.verify_each = reproducer.verify_each;

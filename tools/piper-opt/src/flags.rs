@@ -41,6 +41,10 @@ pub(crate) struct PassFlags {
     #[arg(long = "pass", value_name = "NAME")]
     pub(crate) pass: Vec<String>,
 
+    /// Run a program as a pass: it reads the module on standard input and writes one to standard output. May be repeated
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) pass_exec: Vec<String>,
+
     /// Run exactly these passes, as in 'builtin.module(func.func(canonicalize),cse)'
     #[arg(long, short = 'p', value_name = "PIPELINE")]
     pub(crate) pass_pipeline: Option<String>,
@@ -332,6 +336,10 @@ pub(crate) struct ReproducerFlags {
     /// Run what the reproducer at the end of the input says
     #[arg(long)]
     pub(crate) run_reproducer: bool,
+
+    /// Let the reproducer load the plugins and start the programs that it names
+    #[arg(long)]
+    pub(crate) trust_reproducer: bool,
 
     /// Where to leave a reproducer if a pass crashes or fails. Without this flag, one is left in the current folder if a
     /// pass crashes

@@ -74,7 +74,7 @@ pub fn main_with(
     stdin: &mut dyn Read,
     cwd: &Path,
 ) -> Output {
-    driver::Tool { registry, dialects, colour: false }.run(args, stdin, cwd)
+    driver::Tool::new(registry, dialects, false).run(args, stdin, cwd)
 }
 
 /// The tool as a program: the process's arguments, streams and folder.
@@ -86,7 +86,7 @@ pub fn main(registry: PassRegistry, dialects: Vec<Dialect>) -> ExitCode {
         std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
     let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let cwd = std::env::current_dir().unwrap_or_default();
-    let tool = driver::Tool { registry, dialects, colour };
+    let tool = driver::Tool::new(registry, dialects, colour);
     let output = tool.run(&args, &mut std::io::stdin().lock(), &cwd);
     // Nobody is left to tell if standard error is closed.
     let _ = std::io::stderr().lock().write_all(&output.stderr);

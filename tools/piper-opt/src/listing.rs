@@ -20,17 +20,20 @@ pub(crate) fn passes(registry: &PassRegistry) -> String {
     let options = registry.iter().flat_map(|info| &info.options).map(|o| o.name.len() + INDENT + 4);
     let column = names.chain(options).max().unwrap_or(0) + 2;
     for info in registry.iter() {
-        entry(&mut out, INDENT, info.name, column, info.summary);
-        if let Some(anchor) = info.anchor.filter(|anchor| *anchor != "builtin.module") {
+        entry(&mut out, INDENT, &info.name, column, &info.summary);
+        if info.origin.is_foreign() {
+            entry(&mut out, 0, "", column, &format!("from {}", info.origin));
+        }
+        if let Some(anchor) = info.anchor.as_ref().filter(|anchor| *anchor != "builtin.module") {
             entry(&mut out, 0, "", column, &format!("runs on {anchor}"));
         }
         if !info.requires.is_empty() {
             entry(&mut out, 0, "", column, &format!("after {}", info.requires.join(", ")));
         }
         for option in &info.options {
-            let text = match option.default {
+            let text = match &option.default {
                 Some(default) => format!("{} (default: {default})", option.summary),
-                None => option.summary.to_owned(),
+                None => option.summary.to_string(),
             };
             entry(&mut out, INDENT + 2, &format!("{}=", option.name), column, &text);
         }

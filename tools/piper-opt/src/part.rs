@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use piper_ir::pass::{IrPrinting, PassRegistry, RemarkFilter, RemarkKind, RunOptions};
+use piper_ir::pass::{IrPrinting, Origin, PassRegistry, RemarkFilter, RemarkKind, RunOptions};
 use piper_ir::text::{
     PrintOptions, parse_module, parse_without_module, print_module, print_op, write_module,
 };
@@ -45,6 +45,8 @@ pub(crate) struct Done {
     pub(crate) failed: bool,
     /// The message of a panic inside a pass.
     pub(crate) panic: Option<String>,
+    /// Whose fault the panic is.
+    pub(crate) culprit: Origin,
     /// Files to write: IR around passes.
     pub(crate) files: Vec<(PathBuf, String)>,
     /// A reproducer to write, and where if it was said.
@@ -84,7 +86,7 @@ impl Session<'_> {
             Ok(text) => (text, None),
             Err(panic) => {
                 let place = trace.failure.as_ref();
-                let place = place.map_or(String::new(), |f| format!("in pass '{}': ", f.pass));
+                let place = place.map_or(String::new(), |f| format!("in {}: ", f.pass_text()));
                 (None, Some(format!("{place}{panic}")))
             }
         };
@@ -94,6 +96,7 @@ impl Session<'_> {
             text,
             stderr: self.near_misses(part) + &std::mem::take(&mut trace.printed),
             panic,
+            culprit: trace.failure.as_ref().map(|f| f.origin.clone()).unwrap_or_default(),
             files: Vec::new(),
             reproducer,
         };
@@ -299,7 +302,7 @@ impl Session<'_> {
         done.stderr += &self.style.rendered(&self.ctx, &self.sources, &diagnostics);
     }
 
-    fn implied_remark(&self, pass: &str, before: &[&str]) -> Diagnostic {
+    fn implied_remark(&self, pass: &str, before: &[String]) -> Diagnostic {
         let list = before.join(",");
         let message = format!("ran '{list}' before '{pass}', which works on their result");
         let mut remark = Diagnostic::new(Severity::Remark, self.ctx.unknown_loc(), message);
@@ -340,25 +343,32 @@ impl Session<'_> {
     pub(crate) fn reproducer_message(
         &self,
         written: Result<String, String>,
-        panicked: bool,
+        panicked: Option<&Origin>,
     ) -> String {
+        let blame = |culprit: &Origin| match culprit {
+            Origin::Builtin => format!(
+                "This is a fault of Piper, not of your input. Please report it at {ISSUES}\n"
+            ),
+            other => format!(
+                "This is a fault of {other}, not of Piper. Please report it to who made it\n"
+            ),
+        };
         match (written, panicked) {
             (_, _) if self.flags().checking.verify_diagnostics.is_some() => String::new(),
-            (Ok(file), true) => format!(
-                "This is a fault of Piper, not of your input. Please report it at {ISSUES}\n\
-                 with the file '{file}', which reproduces it:\n\n    piper-opt --run-reproducer '{file}'\n"
+            (Ok(file), Some(culprit)) => format!(
+                "{}with the file '{file}', which reproduces it:\n\n    piper-opt --run-reproducer '{file}'\n",
+                blame(culprit)
             ),
-            (Err(why), true) => format!(
-                "This is a fault of Piper, not of your input. Please report it at {ISSUES}\n\
-                 with the input and the command. ({why})\n"
-            ),
-            (Ok(file), false) => {
+            (Err(why), Some(culprit)) => {
+                format!("{}with the input and the command. ({why})\n", blame(culprit))
+            }
+            (Ok(file), None) => {
                 let message = format!("a reproducer was written to '{file}'");
                 let mut remark = Diagnostic::new(Severity::Remark, self.ctx.unknown_loc(), message);
                 remark.hint(format!("run it with: piper-opt --run-reproducer '{file}'"));
                 self.style.rendered(&self.ctx, &Sources::default(), &[remark])
             }
-            (Err(why), false) => self.style.plain_error(&why),
+            (Err(why), None) => self.style.plain_error(&why),
         }
     }
 }

@@ -65,8 +65,8 @@ pub(crate) fn run(
                 if !before.is_empty() {
                     trace.implied.push((request.name.clone(), before.clone()));
                 }
-                let before = before.iter().map(|name| (*name).to_owned());
-                let before = before.map(|name| PassRequest { name, options: Vec::new() });
+                let before =
+                    before.into_iter().map(|name| PassRequest { name, options: Vec::new() });
                 for request in before.chain([request.clone()]) {
                     let root = module.name_text(module.root()).to_owned();
                     go(single_pass(registry, &request, &root), module, trace)?;

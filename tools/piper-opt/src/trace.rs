@@ -17,7 +17,7 @@ pub(crate) struct Trace {
     /// Whether IR goes to files.
     pub(crate) to_files: bool,
     /// For each pass that was asked for and needed others first: its name and theirs.
-    pub(crate) implied: Vec<(String, Vec<&'static str>)>,
+    pub(crate) implied: Vec<(String, Vec<String>)>,
     /// What ran, in the syntax of pipelines, without the anchor.
     pub(crate) pipelines: Vec<String>,
     /// The anchor of what ran.
@@ -58,8 +58,8 @@ impl Instrumentation for Trace {
         }
     }
 
-    fn pass_panicked(&mut self, pass: &str, op: &str) {
-        self.failure = Some(Failure { pass: pass.to_owned(), op: op.to_owned() });
+    fn pass_panicked(&mut self, failure: &Failure) {
+        self.failure = Some(failure.clone());
     }
 
     fn print(&mut self, dump: &IrDump<'_>) {

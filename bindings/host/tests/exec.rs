@@ -1,0 +1,207 @@
+//! Programs as passes: what they can do, and everything they can do wrong.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use piper_ir::pass::{Instrumentation, PassManager, PassRegistry, RunOptions};
+use piper_ir::text::{PrintOptions, parse_module, print_module};
+use piper_ir::{Context, Diagnostic, Reporter, Severity, SourceFile};
+use piper_plugin_host::exec;
+
+const INPUT: &str = "module @m {\n  func.func @f() {\n    func.return\n  }\n}\n";
+
+struct Silent;
+impl Instrumentation for Silent {}
+
+/// What became of a module.
+struct Outcome {
+    is_ok: bool,
+    text: String,
+    said: Vec<Diagnostic>,
+    ctx: Arc<Context>,
+}
+
+impl Outcome {
+    fn errors(&self) -> String {
+        let errors = self.said.iter().filter(|d| d.severity == Severity::Error);
+        errors.map(|d| d.message.clone()).collect::<Vec<_>>().join("\n")
+    }
+
+    fn remarks(&self) -> Vec<&str> {
+        let remarks = self.said.iter().filter(|d| d.severity == Severity::Remark);
+        remarks.map(|d| &*d.message).collect()
+    }
+}
+
+fn run_with(input: &str, options: &[(&str, &str)], print: PrintOptions) -> Result<Outcome, String> {
+    let mut registry = PassRegistry::default();
+    registry.try_register(exec::pass()).expect("a free name");
+    let options: Vec<_> =
+        options.iter().map(|(k, v)| ((*k).to_owned(), Some((*v).to_owned()))).collect();
+    let pass = registry.build(exec::NAME, &options)?;
+    let ctx = Arc::new(Context::new(piper_dialects::all()));
+    let source = SourceFile::new("in.pir", input);
+    let mut module = parse_module(&ctx, &source, &mut Reporter::new(&ctx)).expect("a module");
+    let mut manager = PassManager::new("builtin.module");
+    manager.add_registered(pass, registry.get(exec::NAME).expect("known"), options);
+    let mut reporter = Reporter::new(&ctx);
+    // Whatever is said of verifying, a foreign pass is verified.
+    let run = RunOptions { verify_each: false, ..RunOptions::default() };
+    let is_ok = manager.run(&mut module, &mut reporter, &run, &mut Silent).is_ok();
+    let text = if is_ok { print_module(&module, print) } else { String::new() };
+    let said = reporter.take();
+    Ok(Outcome { is_ok, text, said, ctx })
+}
+
+fn run(command: &str) -> Outcome {
+    run_with(INPUT, &[("command", command)], PrintOptions::default()).expect("known options")
+}
+
+/// A shell's script as a command.
+fn sh(script: &str) -> String {
+    shlex::try_join(["sh", "-c", script]).expect("no NUL")
+}
+
+#[test]
+fn a_program_sees_the_module_and_gives_another() {
+    let done = run("sed s/@f/@g/");
+    assert!(done.is_ok && done.said.is_empty(), "{}", done.errors());
+    assert_eq!(done.text, INPUT.replace("@f", "@g"));
+}
+
+#[test]
+fn locations_survive_and_the_form_can_be_chosen() {
+    let print = PrintOptions { locations: true, local_scope: true, ..PrintOptions::default() };
+    let done = run_with(INPUT, &[("command", "cat")], print).expect("known options");
+    assert!(done.text.contains("func.return loc(\"in.pir\":3:5)"), "{}", done.text);
+    let options =
+        [("command", &*sh("tee /dev/stderr")), ("form", "generic"), ("locations", "false")];
+    let done = run_with(INPUT, &options, PrintOptions::default()).expect("known options");
+    assert!(done.remarks().iter().any(|r| r.ends_with("\"func.return\"() : () -> ()")));
+}
+
+#[test]
+fn options_are_arguments() {
+    let script = sh("printf '%s\\n' \"$0\" \"$@\" >&2; cat");
+    let options = [("command", &*script), ("options", "max=4,'verbose x'")];
+    let done = run_with(INPUT, &options, PrintOptions::default()).expect("known options");
+    let ends = |text: &str| done.remarks().iter().any(|remark| remark.ends_with(text));
+    assert!(ends(": --max=4") && ends(": --'verbose x'"), "{:?}", done.remarks());
+}
+
+#[test]
+fn what_it_says_are_diagnostics() {
+    let script = sh(
+        r#"echo hello >&2; echo '{"severity":"warning","message":"odd","file":"in.pir","line":2,"column":3}' >&2; cat"#,
+    );
+    let done = run(&script);
+    assert!(done.is_ok);
+    assert!(done.remarks()[0].ends_with(": hello"), "{:?}", done.remarks());
+    let warning = &done.said[0];
+    assert_eq!(warning.severity, Severity::Warning);
+    assert_eq!(warning.loc.file_position(&done.ctx), Some(("in.pir", 2, 3)));
+    // An error fails the pass, whatever the status is.
+    let done = run(&sh(r#"echo '{"severity":"error","message":"no"}' >&2; cat"#));
+    assert!(!done.is_ok && done.errors().ends_with(": no"), "{}", done.errors());
+}
+
+#[test]
+fn ways_to_end_badly() {
+    for (script, message) in [
+        ("cat > /dev/null; exit 3", "ended with status 3"),
+        ("cat > /dev/null; kill -ABRT $$", "was ended by signal 6"),
+        ("kill -SEGV $$", "was ended by signal 11"),
+        ("cat > /dev/null", "wrote no module"),
+        ("cat > /dev/null; printf '\\377'", "wrote bytes that are no text, in line 1"),
+        ("cat > /dev/null; echo 'module {'", "wrote something that is not a module"),
+        (
+            "cat > /dev/null; echo 'module { \"x\"() : ( }'; echo done",
+            "wrote something that is not a module",
+        ),
+        ("cat; echo 'Hello, world!'", "wrote something that is not a module"),
+        ("cat > /dev/null; yes", "wrote more than 64 MiB and was stopped"),
+    ] {
+        let done = run(&sh(script));
+        assert!(!done.is_ok, "{script}");
+        let errors = done.errors();
+        assert!(
+            errors.contains("pass 'exec': program 'sh -c ") && errors.contains(message),
+            "{script}: {errors}"
+        );
+    }
+    let done = run(&sh("cat > /dev/null; echo 'Traceback: x' >&2; exit 1"));
+    assert_eq!(done.said[0].notes[0].message, "it wrote: Traceback: x");
+    let done = run("no-such-program-anywhere --flag");
+    let expected = "pass 'exec': program 'no-such-program-anywhere --flag' cannot be started: there is no program 'no-such-program-anywhere'";
+    assert_eq!(done.errors(), expected);
+}
+
+#[test]
+fn a_parse_error_shows_the_line_of_the_output() {
+    let done = run(&sh("cat > /dev/null; printf 'module {\\n  func.func @f( {}\\n}\\n'"));
+    let error = &done.said[0];
+    let (file, line, _) = error.loc.file_position(&done.ctx).expect("a place");
+    assert!(file.starts_with("<output of sh -c ") && line == 2, "{file}:{line}");
+    assert!(
+        error.notes.iter().any(|note| note.message == "line 2 of what it wrote: func.func @f( {}")
+    );
+}
+
+#[test]
+fn what_does_not_verify_is_its_fault() {
+    let done = run("sed s/func.return//");
+    assert!(!done.is_ok);
+    let last = done.remarks().last().copied().unwrap_or_default();
+    assert_eq!(last, "the errors above are in what pass 'exec' of a program made");
+}
+
+#[test]
+fn a_program_that_hangs_is_killed_with_what_it_started() {
+    for script in ["sleep 1000 & sleep 1000", "while :; do :; done"] {
+        let start = Instant::now();
+        let options = [("command", &*sh(script)), ("timeout", "0.3")];
+        let done = run_with(INPUT, &options, PrintOptions::default()).expect("known options");
+        assert!(
+            done.errors().contains("took longer than 0.3 s and was killed"),
+            "{}",
+            done.errors()
+        );
+        assert!(start.elapsed() < Duration::from_secs(30), "it did not wait for the sleepers");
+    }
+    // What it left behind does not hold up its result.
+    let start = Instant::now();
+    let done = run(&sh("sleep 1000 & cat"));
+    assert!(done.is_ok, "{}", done.errors());
+    assert!(start.elapsed() < Duration::from_secs(30));
+}
+
+#[test]
+fn an_input_that_is_not_read_is_told() {
+    // More than a pipe holds.
+    let function = "  func.func @f() {\n    func.return\n  }\n";
+    let functions: String = (0..5000).map(|i| function.replace("@f", &format!("@f{i}"))).collect();
+    let input = format!("module {{\n{functions}}}\n");
+    let run = |script: &str| {
+        let options = [("command", &*sh(script))];
+        run_with(&input, &options, PrintOptions::default()).expect("known options")
+    };
+    let done = run("exec 0<&-; echo 'module {}'");
+    assert!(done.errors().contains("closed its input when "), "{}", done.errors());
+    // Reading and writing at once does not block.
+    assert!(run("cat").is_ok);
+    assert!(run("tee /dev/stderr").is_ok);
+}
+
+#[test]
+fn options_are_checked_before_anything_runs() {
+    let message = |options: &[(&str, &str)]| {
+        run_with(INPUT, options, PrintOptions::default()).err().expect("refused")
+    };
+    assert!(message(&[]).starts_with("pass 'exec' needs a command"));
+    assert!(message(&[("command", "sh -c 'x")]).contains("a quote that is not closed"));
+    assert!(message(&[("command", "  ")]).contains("names no program"));
+    for bad in ["0", "-1", "NaN", "soon"] {
+        assert!(message(&[("command", "cat"), ("timeout", bad)]).contains("'timeout'"), "{bad}");
+    }
+    assert!(message(&[("command", "cat"), ("form", "binary")]).contains("custom, generic"));
+}

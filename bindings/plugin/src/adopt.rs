@@ -1,0 +1,116 @@
+//! Interfaces of operations, known on both sides.
+//!
+//! A pass asks an operation for an interface by its type, and a type's identity ([`TypeId`]) differs between two builds of
+//! one crate in different workspaces, even where its layout is the same. So what one side attached to an operation is
+//! attached again under the identity that the type has on the other side.
+
+use std::any::{Any, TypeId};
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use piper_ir::interfaces::{
+    Branch, Call, Callable, Canonicalize, ConstantValue, CostModel, Differentiable, Fold,
+    InferTypes, MemoryEffects, ReturnLike, Shardable, Trainable,
+};
+use piper_ir::{Dialect, OpDef};
+
+type Shared = Arc<dyn Any + Send + Sync>;
+
+macro_rules! interfaces {
+    ($($interface:ty),* $(,)?) => {
+        /// The identities that the interfaces have here, in one order on all sides.
+        pub fn interface_ids() -> Vec<TypeId> {
+            vec![$(TypeId::of::<$interface>()),*]
+        }
+
+        /// How each is made known here, in the same order.
+        const ADOPT: &[unsafe fn(Shared) -> Shared] = &[$(adopt::<$interface>),*];
+    };
+}
+
+interfaces![
+    Branch,
+    Call,
+    Callable,
+    Canonicalize,
+    ConstantValue,
+    CostModel,
+    Differentiable,
+    Fold,
+    InferTypes,
+    MemoryEffects,
+    ReturnLike,
+    Shardable,
+    Trainable,
+    piper_dialects::kernel::fusion::Fusion,
+    piper_dialects::nn::Signature,
+    piper_dialects::nn::GivenCostOf,
+];
+
+/// The same value, with the identity its type has here.
+///
+/// # Safety
+/// The value is an `I` of a build with the same layout of types.
+unsafe fn adopt<I: Any + Send + Sync>(value: Shared) -> Shared {
+    let value: *const I = Arc::into_raw(value).cast();
+    // SAFETY: the caller promises that it was made as an `Arc<I>`, of the same layout.
+    let value: Arc<I> = unsafe { Arc::from_raw(value) };
+    value
+}
+
+/// Attaches the interfaces of an operation again, under their identities here.
+///
+/// # Safety
+/// `theirs` are the [`interface_ids`] of a build with the same layout of types.
+pub unsafe fn adopt_op(def: &mut OpDef, theirs: &[TypeId]) {
+    for ((theirs, ours), adopt) in theirs.iter().zip(interface_ids()).zip(ADOPT) {
+        if let Some(value) = def.interfaces.get(theirs).cloned() {
+            // SAFETY: the caller promises that this identity is that of the same interface there.
+            def.interfaces.entry(ours).or_insert_with(|| unsafe { adopt(value) });
+        }
+    }
+}
+
+/// [`adopt_op`] for the operations of dialects that nobody shares yet.
+///
+/// # Safety
+/// As for [`adopt_op`].
+pub unsafe fn adopt_dialects(dialects: &mut [Dialect], theirs: &[TypeId]) {
+    for op in dialects.iter_mut().flat_map(|dialect| &mut dialect.ops) {
+        if let Some(def) = Arc::get_mut(op) {
+            // SAFETY: as promised by the caller.
+            unsafe { adopt_op(def, theirs) };
+        }
+    }
+}
+
+/// [`adopt_dialects`] across the boundary.
+pub(crate) unsafe extern "C-unwind" fn adopt_all(dialects: *mut c_void, theirs: *const c_void) {
+    // SAFETY: that is what a host gives, as the descriptor says.
+    let (dialects, theirs) =
+        unsafe { (&mut *dialects.cast::<Vec<Dialect>>(), &*theirs.cast::<Vec<TypeId>>()) };
+    // SAFETY: the host compared the builds.
+    unsafe { adopt_dialects(dialects, theirs) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::interface_ids;
+
+    #[test]
+    fn every_interface_of_a_dialect_is_known() {
+        let known = interface_ids();
+        for dialect in piper_dialects::all() {
+            for op in &dialect.ops {
+                for id in op.interfaces.keys() {
+                    let names = op.interface_names.join(", ");
+                    assert!(
+                        known.contains(id),
+                        "one of {names} of {}: add it to `interfaces!`",
+                        op.name
+                    );
+                }
+            }
+        }
+    }
+}
