@@ -149,7 +149,7 @@ fn a_parse_error_shows_the_line_of_the_output() {
 
 #[test]
 fn what_does_not_verify_is_its_fault() {
-    let done = run("sed s/func.return//");
+    let done = run(r#"sed 's/func.return/"func.call"() : () -> ()/'"#);
     assert!(!done.is_ok);
     let last = done.remarks().last().copied().unwrap_or_default();
     assert_eq!(last, "the errors above are in what pass 'exec' of a program made");

@@ -42,7 +42,7 @@ interfaces![
     ReturnLike,
     Shardable,
     Trainable,
-    piper_dialects::kernel::fusion::Fusion,
+    piper_dialects::kernel::Fusion,
     piper_dialects::nn::Signature,
     piper_dialects::nn::GivenCostOf,
 ];
@@ -62,7 +62,7 @@ unsafe fn adopt<I: Any + Send + Sync>(value: Shared) -> Shared {
 ///
 /// # Safety
 /// `theirs` are the [`interface_ids`] of a build with the same layout of types.
-pub unsafe fn adopt_op(def: &mut OpDef, theirs: &[TypeId]) {
+unsafe fn adopt_op(def: &mut OpDef, theirs: &[TypeId]) {
     for ((theirs, ours), adopt) in theirs.iter().zip(interface_ids()).zip(ADOPT) {
         if let Some(value) = def.interfaces.get(theirs).cloned() {
             // SAFETY: the caller promises that this identity is that of the same interface there.
@@ -74,7 +74,7 @@ pub unsafe fn adopt_op(def: &mut OpDef, theirs: &[TypeId]) {
 /// [`adopt_op`] for the operations of dialects that nobody shares yet.
 ///
 /// # Safety
-/// As for [`adopt_op`].
+/// `theirs` are the [`interface_ids`] of a build with the same layout of types.
 pub unsafe fn adopt_dialects(dialects: &mut [Dialect], theirs: &[TypeId]) {
     for op in dialects.iter_mut().flat_map(|dialect| &mut dialect.ops) {
         if let Some(def) = Arc::get_mut(op) {

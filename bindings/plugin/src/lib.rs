@@ -50,11 +50,11 @@ macro_rules! export {
         /// What Piper reads of this library before it runs any of it.
         #[unsafe(no_mangle)]
         pub static PIPER_PLUGIN: $crate::Descriptor = {
-            unsafe extern "C-unwind" fn register(registrar: *mut ::core::ffi::c_void) {
+            unsafe extern "C-unwind" fn piper_plugin_register(registrar: *mut ::core::ffi::c_void) {
                 // SAFETY: the host gives a registrar, after it compared the builds.
                 unsafe { $crate::enter(registrar, $register) }
             }
-            $crate::Descriptor::new($name, ::core::env!("CARGO_PKG_VERSION"), register)
+            $crate::Descriptor::new($name, ::core::env!("CARGO_PKG_VERSION"), piper_plugin_register)
         };
     };
 }

@@ -71,7 +71,7 @@ fn run(info: PassInfo, nested: bool) -> (PassManager, bool, Vec<String>) {
         manager = outer;
     }
     let mut module = parsed("module { module @a {} module @b {} }");
-    let ctx = module.ctx().clone();
+    let ctx = module.ctx_arc();
     let mut reporter = Reporter::new(&ctx);
     let options = RunOptions { verify_each: false, ..RunOptions::default() };
     let result = manager.run(&mut module, &mut reporter, &options, &mut Silent);

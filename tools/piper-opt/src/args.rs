@@ -146,14 +146,20 @@ mod tests {
             command.get_arguments().filter_map(|arg| arg.get_long().map(str::to_owned)).collect();
         assert!(known.remove("output"), "it stands in the table as -o");
         known.insert("o".to_owned());
-        let (mut listed, mut absent) = (BTreeSet::new(), Vec::new());
+        let (mut listed, mut absent, mut aliases) = (BTreeSet::new(), Vec::new(), Vec::new());
         for (name, here) in rows() {
             match here {
                 "no" => absent.push(name),
+                "alias" => aliases.push(name),
                 _ => assert!(listed.insert(name.to_owned()), "'{name}' stands twice"),
             }
         }
         assert_eq!(listed, known);
+        let all_aliases: Vec<&str> = command
+            .get_arguments()
+            .flat_map(|arg| arg.get_all_aliases().unwrap_or_default())
+            .collect();
+        assert!(aliases.iter().all(|name| all_aliases.contains(name)), "{aliases:?}");
         assert!(absent.iter().all(|name| !known.contains(*name)), "{absent:?}");
         assert!(absent.len() > 10 && listed.len() > 50, "{} {}", absent.len(), listed.len());
     }

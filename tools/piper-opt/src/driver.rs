@@ -7,7 +7,7 @@ use std::sync::Arc;
 use piper_ir::pass::{Origin, PassRegistry};
 use piper_ir::{Context, Dialect, SourceFile, Sources};
 use piper_passes::pipeline_text::{PassRequest, pass_list, pass_manager_on};
-use piper_plugin_host::exec;
+use piper_plugin_host::{Extensions, LoadError, exec};
 
 use crate::args::{Asked, Invocation};
 use crate::files::OutputFile;
@@ -16,13 +16,12 @@ use crate::report::Style;
 use crate::reproducer::Reproducer;
 use crate::split::{Part, join, split};
 use crate::stages::Job;
-use crate::{Output, args, files, listing, reproducer};
+use crate::{Output, args, files, listing, plugins, reproducer};
 
 /// The tool with what it knows.
 pub(crate) struct Tool {
-    pub(crate) registry: PassRegistry,
-    pub(crate) dialects: Vec<Dialect>,
-    pub(crate) colour: bool,
+    extensions: Extensions,
+    colour: bool,
 }
 
 impl Tool {
@@ -30,16 +29,72 @@ impl Tool {
     pub(crate) fn new(mut registry: PassRegistry, dialects: Vec<Dialect>, colour: bool) -> Self {
         // Whoever has a pass of that name already wants that.
         let _ = registry.try_register(exec::pass());
-        Self { registry, dialects, colour }
+        Self { extensions: Extensions::new(registry, dialects), colour }
     }
 
-    pub(crate) fn run(&self, args: &[String], stdin: &mut dyn Read, cwd: &Path) -> Output {
-        let invocation = match args::parse(&self.registry, args) {
+    fn registry(&self) -> &PassRegistry {
+        &self.extensions.registry
+    }
+
+    pub(crate) fn run(mut self, args: &[String], stdin: &mut dyn Read, cwd: &Path) -> Output {
+        // Before the flags are read: passes of plugins are flags, too.
+        let style = Style::before_flags(args, self.colour);
+        if let Err(error) = self.load(&plugins::requested(args), cwd) {
+            return Output::failure(style.plain_error(&error.to_string()).into_bytes());
+        }
+        let invocation = match args::parse(self.registry(), args) {
             Ok(invocation) => invocation,
             Err(error) => return self.command_line_error(&error),
         };
-        self.invoke(invocation, args, stdin, cwd)
-            .unwrap_or_else(|stderr| Output::failure(stderr.into_bytes()))
+        let output = if invocation.flags.reproducers.run_reproducer {
+            self.reproduce(&invocation, args, stdin, cwd)
+        } else {
+            self.invoke(invocation, None, stdin, cwd)
+        };
+        output.unwrap_or_else(|stderr| Output::failure(stderr.into_bytes()))
+    }
+
+    fn load(&mut self, plugins: &[String], cwd: &Path) -> Result<(), LoadError> {
+        plugins.iter().try_for_each(|path| self.extensions.load(path, cwd))
+    }
+
+    /// Runs what the reproducer at the end of the input says.
+    fn reproduce(
+        &mut self,
+        invocation: &Invocation,
+        args: &[String],
+        stdin: &mut dyn Read,
+        cwd: &Path,
+    ) -> Result<Output, String> {
+        let style = Style::of(&invocation.flags.messages, self.colour);
+        let plain = |message: String| style.plain_error(&message);
+        let input = files::read(&invocation.flags.input, stdin, cwd).map_err(plain)?;
+        let reproducer = Reproducer::read(&input.1).ok_or_else(|| {
+            style.plain_error(
+                "--run-reproducer: the input does not end with what to run ('{-# external_resources: { mlir_reproducer: ...')",
+            )
+        })?;
+        let is_trusted = invocation.flags.reproducers.trust_reproducer;
+        let loaded = &self.extensions.loaded;
+        let mut plugins = plugins::requested(&reproducer.arguments);
+        plugins.retain(|path| loaded.iter().all(|known| known.path != *path));
+        if let (Some(path), false) = (plugins.first(), is_trusted) {
+            return Err(plain(format!(
+                "the reproducer loads plugin '{path}'; if you trust it, add --trust-reproducer"
+            )));
+        }
+        self.load(&plugins, cwd).map_err(|error| plain(error.to_string()))?;
+        // What is wrong with the pipeline is told when it is run.
+        let starts_programs = pass_manager_on(self.registry(), &reproducer.pipeline, None, None)
+            .is_ok_and(|made| made.origins().iter().any(|o| matches!(o, Origin::Program(_))));
+        if starts_programs && !is_trusted {
+            return Err(plain(format!(
+                "the reproducer starts programs: '{}'; if you trust it, add --trust-reproducer",
+                reproducer.pipeline
+            )));
+        }
+        let again = self.reproduced(args, reproducer)?;
+        self.invoke(again, Some(input), stdin, cwd)
     }
 
     fn command_line_error(&self, error: &clap::Error) -> Output {
@@ -50,27 +105,26 @@ impl Tool {
 
     fn invoke(
         &self,
-        mut invocation: Invocation,
-        args: &[String],
+        invocation: Invocation,
+        input: Option<(String, String)>,
         stdin: &mut dyn Read,
         cwd: &Path,
     ) -> Result<Output, String> {
         let style = Style::of(&invocation.flags.messages, self.colour);
         let plain = |message: String| style.plain_error(&message);
-        let mut ctx = Context::new(self.dialects.iter().cloned());
+        let mut ctx = Context::new(self.extensions.dialects.iter().cloned());
         if invocation.flags.passes.list_passes {
-            return Ok(Output::success(listing::passes(&self.registry)));
+            return Ok(Output::success(listing::passes(self.registry())));
         }
         if invocation.flags.passes.show_dialects {
             return Ok(Output::success(listing::dialects(ctx.dialects())));
         }
         // Before the input is read, so that a slip in a pipeline is not answered with "waiting for standard input".
-        let mut job = self.job(&ctx, &invocation, style)?;
-        let (name, text) = files::read(&invocation.flags.input, stdin, cwd).map_err(plain)?;
-        if invocation.flags.reproducers.run_reproducer {
-            invocation = self.reproduced(args, &text, style)?;
-            job = self.job(&ctx, &invocation, style)?;
-        }
+        let job = self.job(&ctx, &invocation, style)?;
+        let (name, text) = match input {
+            Some(input) => input,
+            None => files::read(&invocation.flags.input, stdin, cwd).map_err(plain)?,
+        };
         let flags = &invocation.flags;
         ctx.allow_unregistered = flags.checking.allow_unregistered_dialect;
         let mut sources = Sources::default();
@@ -82,7 +136,7 @@ impl Tool {
         };
         let session = Session {
             ctx: Arc::new(ctx),
-            registry: &self.registry,
+            registry: self.registry(),
             sources,
             name,
             job,
@@ -141,7 +195,7 @@ impl Tool {
                 // What the root is called is known only for a module.
                 let is_module = !invocation.flags.checking.no_implicit_module;
                 let root = is_module.then_some("builtin.module");
-                match pass_manager_on(&self.registry, text, Some(ctx), root) {
+                match pass_manager_on(self.registry(), text, Some(ctx), root) {
                     Ok(_) => Ok(Job::Pipeline(text.clone())),
                     Err(error) => Err(style.pipeline_error(ctx, "--pass-pipeline", text, &error)),
                 }
@@ -151,14 +205,14 @@ impl Tool {
                 for asked in &invocation.passes {
                     match asked {
                         Asked::Passes(text) => {
-                            let list = pass_list(&self.registry, text);
+                            let list = pass_list(self.registry(), text);
                             let point = |error| style.pipeline_error(ctx, "--pass", text, &error);
                             requests.extend(list.map_err(point)?);
                         }
                         Asked::Program(command) => {
                             let name = exec::NAME.to_owned();
                             let options = vec![("command".to_owned(), Some(command.clone()))];
-                            let made = self.registry.build(&name, &options);
+                            let made = self.registry().build(&name, &options);
                             made.map_err(|message| style.plain_error(&message))?;
                             requests.push(PassRequest { name, options });
                         }
@@ -170,27 +224,13 @@ impl Tool {
         }
     }
 
-    /// The invocation that a reproducer at the end of the text asks for; flags of the command line count, too.
-    fn reproduced(&self, given: &[String], text: &str, style: Style) -> Result<Invocation, String> {
-        let reproducer = Reproducer::read(text).ok_or_else(|| {
-            style.plain_error(
-                "--run-reproducer: the input does not end with what to run ('{-# external_resources: { mlir_reproducer: ...')",
-            )
-        })?;
+    /// The invocation that a reproducer asks for; flags of the command line count, too.
+    fn reproduced(&self, given: &[String], reproducer: Reproducer) -> Result<Invocation, String> {
         let args = [given, &reproducer.arguments].concat();
         let mut invocation =
-            args::parse(&self.registry, &args).map_err(|error| error.render().to_string())?;
+            args::parse(self.registry(), &args).map_err(|error| error.render().to_string())?;
         invocation.passes.clear();
         let flags = &mut invocation.flags;
-        // What is wrong with the pipeline is told when it is run.
-        let starts_programs = pass_manager_on(&self.registry, &reproducer.pipeline, None, None)
-            .is_ok_and(|made| made.origins().iter().any(|o| matches!(o, Origin::Program(_))));
-        if starts_programs && !flags.reproducers.trust_reproducer {
-            return Err(style.plain_error(&format!(
-                "the reproducer starts programs: '{}'; if you trust it, add --trust-reproducer",
-                reproducer.pipeline
-            )));
-        }
         flags.passes.pass_pipeline = Some(reproducer.pipeline);
         flags.passes.mlir_disable_threading |= reproducer.disable_threading;
         flags.checking.verify_each = reproducer.verify_each;

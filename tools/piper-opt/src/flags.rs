@@ -61,6 +61,10 @@ pub(crate) struct PassFlags {
     #[arg(long)]
     pub(crate) mlir_disable_threading: bool,
 
+    /// Load a plugin: a library with passes and dialects. May be repeated
+    #[arg(long, aliases = ["load-pass-plugin", "load-dialect-plugin"], value_name = "FILE")]
+    pub(crate) load_plugin: Vec<String>,
+
     /// List the passes with their options
     #[arg(long)]
     pub(crate) list_passes: bool,

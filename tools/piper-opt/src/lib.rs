@@ -25,6 +25,7 @@ mod files;
 mod flags;
 mod listing;
 mod part;
+mod plugins;
 mod report;
 mod reproducer;
 mod round_trip;

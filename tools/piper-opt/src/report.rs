@@ -30,6 +30,12 @@ impl Style {
         }
     }
 
+    /// What the flags say, before they are read.
+    pub(crate) fn before_flags(args: &[String], colour: bool) -> Self {
+        let json = args.iter().any(|arg| arg.ends_with("-diagnostic-format=json"));
+        Self { colour, json, ..Self::default() }
+    }
+
     /// A message about no place.
     pub(crate) fn plain_error(self, message: &str) -> String {
         let ctx = Context::new([]);

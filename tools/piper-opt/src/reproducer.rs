@@ -51,11 +51,12 @@ impl Reproducer {
             (flags.printing.mlir_print_debuginfo, "--mlir-print-debuginfo"),
         ];
         let set = arguments.into_iter().filter(|(set, _)| *set);
+        let plugins = flags.passes.load_plugin.iter().map(|path| format!("--load-plugin={path}"));
         Self {
             pipeline,
             disable_threading: flags.passes.mlir_disable_threading,
             verify_each: flags.checking.verify_each,
-            arguments: set.map(|(_, flag)| flag.to_owned()).collect(),
+            arguments: set.map(|(_, flag)| flag.to_owned()).chain(plugins).collect(),
         }
     }
 
@@ -84,9 +85,7 @@ impl Reproducer {
             pipeline: pipeline.to_string(),
             disable_threading: is_set("disable_threading", false),
             verify_each: is_set("verify_each", true),
-            arguments: arguments
-                .map(|text| text.split_whitespace().map(str::to_owned).collect())
-                .unwrap_or_default(),
+            arguments: arguments.and_then(|text| shlex::split(text)).unwrap_or_default(),
         })
     }
 
@@ -106,7 +105,8 @@ impl Reproducer {
             self.verify_each
         );
         if !self.arguments.is_empty() {
-            let arguments = quoted(&self.arguments.join(" "));
+            let words = self.arguments.iter().map(String::as_str);
+            let arguments = quoted(&shlex::try_join(words).unwrap_or_default());
             sections += &format!(",\n    {PIPER}: {{\n      arguments: {arguments}\n    }}");
         }
         let external = format!("external_resources: {{\n{sections}\n  }}");
@@ -171,7 +171,7 @@ mod tests {
             pipeline: "builtin.module(split{into=4 by='\"x\\'})".to_owned(),
             disable_threading: true,
             verify_each: false,
-            arguments: vec!["--no-implicit-module".to_owned(), "-x".to_owned()],
+            arguments: vec!["--no-implicit-module".to_owned(), "--load-plugin=a b.so".to_owned()],
         }
     }
 

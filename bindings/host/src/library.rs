@@ -1,0 +1,296 @@
+//! Libraries of plugins: opened, looked at, and only then run.
+//!
+//! What a library says of itself is data ([`Descriptor`]): its first bytes are the same for all versions and kinds, the rest
+//! is read when these fit, and nothing of the library is called before its build is known to be the host's. (Opening a
+//! library runs its constructors, which no host can prevent; a plugin made in Rust has none.)
+//!
+//! A library stays loaded for as long as the process runs: passes, types and panics' messages point into it.
+
+use std::ffi::c_void;
+use std::path::Path;
+use std::sync::Arc;
+
+use libloading::Library;
+use piper_ir::Dialect;
+use piper_ir::pass::{Origin, PassInfo, PassRegistry, RegisterError};
+use piper_plugin::{
+    ABI, Build, Descriptor, Head, MAGIC, Registrar, SAME_BUILD, SYMBOL, TAKEN, TOO_LATE,
+};
+
+use crate::memory::API;
+
+/// Why a plugin is not loaded. The text says what to do about it.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)]
+pub enum LoadError {
+    #[error("plugin '{path}': {why}")]
+    NotALibrary { path: String, why: String },
+    #[error(
+        "plugin '{path}' is a library, but not a plugin: it exports no '{SYMBOL}'; a plugin in Rust has piper_plugin::export!"
+    )]
+    NoDescriptor { path: String },
+    #[error(
+        "plugin '{path}': what it exports as '{SYMBOL}' is not the descriptor of a plugin (it begins with {found})"
+    )]
+    Magic { path: String, found: String },
+    #[error(
+        "plugin '{path}' is of kind {kind}, which this version of Piper does not know; a newer one may"
+    )]
+    Kind { path: String, kind: u32 },
+    #[error(
+        "plugin '{path}' was made for version {theirs} of the interface of plugins; this is version {ABI}: rebuild {which}"
+    )]
+    Abi { path: String, theirs: u32, which: &'static str },
+    #[error(
+        "plugin '{path}' has a descriptor of {theirs} bytes where {} are right: it is damaged, or made by hand; rebuild it with piper_plugin::export!",
+        size_of::<Descriptor>()
+    )]
+    Size { path: String, theirs: u32 },
+    #[error("plugin '{path}' is of another build than this program:{differences}\n{advice}")]
+    Build { path: String, differences: String, advice: String },
+    #[error(
+        "plugin '{path}' takes memory from the system before it is asked anything, by a constructor; it cannot share the host's"
+    )]
+    TooLate { path: String },
+    #[error(
+        "plugin '{path}' is loaded by another part of this program, with another copy of the host"
+    )]
+    Taken { path: String },
+    #[error("plugin '{path}' panicked while it registered what it has: {message}")]
+    Panicked { path: String, message: String },
+    #[error(
+        "plugin '{path}' comes too late: a context shares the dialects already, which plugins must be told of"
+    )]
+    Shared { path: String },
+    #[error("{0}")]
+    Name(RegisterError),
+    #[error(
+        "plugin '{path}' registers dialect '{name}', which is the name of a dialect of {owner}"
+    )]
+    Dialect { path: String, name: String, owner: String },
+}
+
+/// A plugin that was loaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loaded {
+    /// Its path, as it was given.
+    pub path: String,
+    /// What it calls itself.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+}
+
+/// What passes and dialects there are, and what plugins add to them.
+#[derive(Debug, Default)]
+pub struct Extensions {
+    /// The passes.
+    pub registry: PassRegistry,
+    /// The dialects.
+    pub dialects: Vec<Dialect>,
+    /// The plugins, in the order they were loaded.
+    pub loaded: Vec<Loaded>,
+    /// The dialects that plugins added, with theirs.
+    owners: Vec<(String, String)>,
+    adopters: Vec<Adopter>,
+}
+
+/// Makes interfaces of operations known to a plugin.
+type Adopter = unsafe extern "C-unwind" fn(*mut c_void, *const c_void);
+
+impl Extensions {
+    /// What there is without plugins. No dialect may be shared with anyone yet.
+    pub fn new(registry: PassRegistry, dialects: Vec<Dialect>) -> Self {
+        Self { registry, dialects, ..Self::default() }
+    }
+
+    /// Loads a plugin and adds what it has. A relative path is under `folder`. The same path twice is loaded once.
+    ///
+    /// # Errors
+    /// Whatever is wrong with it. What it would have added is then not there; the library may stay in memory.
+    pub fn load(&mut self, path: &str, folder: &Path) -> Result<(), LoadError> {
+        if self.loaded.iter().any(|known| known.path == path) {
+            return Ok(());
+        }
+        let named = || path.to_owned();
+        let is_shared = |dialect: &Dialect| dialect.ops.iter().any(|op| Arc::strong_count(op) > 1);
+        if self.dialects.iter().any(is_shared) {
+            return Err(LoadError::Shared { path: named() });
+        }
+        let descriptor = open(path, &folder.join(path))?;
+        // SAFETY: the interface is a static, and its functions are those of this program's allocator.
+        match unsafe { (descriptor.connect)(&raw const API) } {
+            0 => {}
+            TOO_LATE => return Err(LoadError::TooLate { path: named() }),
+            TAKEN => return Err(LoadError::Taken { path: named() }),
+            _ => return Err(LoadError::Taken { path: named() }),
+        }
+        let mut registrar = Registrar::new(Origin::Plugin(path.into()));
+        let at: *mut Registrar = &raw mut registrar;
+        let filled = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            // SAFETY: the builds are equal, so this is a registrar to the plugin, too.
+            unsafe { (descriptor.register)(at.cast()) }
+        }));
+        if let Err(payload) = filled {
+            let message = payload.downcast_ref::<String>().cloned().unwrap_or_default();
+            return Err(LoadError::Panicked { path: named(), message });
+        }
+        let (passes, dialects, interface_ids) = registrar.finish();
+        self.check(path, &passes, &dialects)?;
+        for pass in passes {
+            self.registry.try_register(pass).map_err(LoadError::Name)?;
+        }
+        self.owners.extend(dialects.iter().map(|d| (d.name.to_string(), path.to_owned())));
+        self.dialects.extend(dialects);
+        self.adopters.push(descriptor.adopt);
+        // SAFETY: the builds are equal, so these are its identities of the same interfaces.
+        unsafe { piper_plugin::adopt_dialects(&mut self.dialects, &interface_ids) };
+        // What is known here is now known under our identities; each plugin learns it under its own.
+        let ours = piper_plugin::interface_ids();
+        for adopt in &self.adopters {
+            // SAFETY: as the descriptor says: dialects and our identities.
+            unsafe { adopt((&raw mut self.dialects).cast(), (&raw const ours).cast()) };
+        }
+        // SAFETY: these are texts of a library that stays loaded.
+        let (name, version) = unsafe { (descriptor.name.get(), descriptor.version.get()) };
+        self.loaded.push(Loaded {
+            path: named(),
+            name: name.to_owned(),
+            version: version.to_owned(),
+        });
+        Ok(())
+    }
+
+    /// Whether all names are free, so that a plugin adds all it has or nothing.
+    fn check(
+        &self,
+        path: &str,
+        passes: &[PassInfo],
+        dialects: &[Dialect],
+    ) -> Result<(), LoadError> {
+        let mut registry = self.registry.clone();
+        for pass in passes {
+            registry.try_register(pass.clone()).map_err(LoadError::Name)?;
+        }
+        let mut names: Vec<&str> = self.dialects.iter().map(|dialect| &*dialect.name).collect();
+        names.push("builtin");
+        for dialect in dialects {
+            if names.contains(&&*dialect.name) {
+                let owner = self.owners.iter().find(|(name, _)| *name == dialect.name);
+                let owner = owner.map_or_else(
+                    || {
+                        if dialects.iter().filter(|d| d.name == dialect.name).count() > 1 {
+                            "itself".to_owned()
+                        } else {
+                            Origin::Builtin.to_string()
+                        }
+                    },
+                    |(_, path)| Origin::Plugin(path.as_str().into()).to_string(),
+                );
+                let (path, name) = (path.to_owned(), dialect.name.to_string());
+                return Err(LoadError::Dialect { path, name, owner });
+            }
+            names.push(&dialect.name);
+        }
+        Ok(())
+    }
+}
+
+/// Opens a library for good and checks what it says of itself.
+fn open(path: &str, file: &Path) -> Result<&'static Descriptor, LoadError> {
+    let named = || path.to_owned();
+    if !file.is_file() {
+        let why = if file.is_dir() { "it is a folder" } else { "no such file" };
+        return Err(LoadError::NotALibrary { path: named(), why: why.to_owned() });
+    }
+    // SAFETY: it runs the library's constructors. Whoever names a library to load trusts it so far.
+    let library = unsafe { Library::new(file) }.map_err(|error| {
+        let why = match std::error::Error::source(&error) {
+            Some(source) => source.to_string(),
+            None => error.to_string(),
+        };
+        LoadError::NotALibrary {
+            path: named(),
+            why: format!("it cannot be opened as a library: {why}"),
+        }
+    })?;
+    // SAFETY: only the address is used until more is known.
+    let symbol = unsafe { library.get::<*const Head>(SYMBOL.as_bytes()) };
+    let address: *const Head = match &symbol {
+        Ok(symbol) => **symbol,
+        Err(_) => return Err(LoadError::NoDescriptor { path: named() }),
+    };
+    if address.is_null() {
+        return Err(LoadError::NoDescriptor { path: named() });
+    }
+    // SAFETY: byte arrays need no alignment; every descriptor begins with so many bytes, and a symbol with this name that is
+    // shorter is caught by its first ones in all but contrived cases.
+    let magic = unsafe { address.cast::<[u8; 8]>().read_unaligned() };
+    if magic != MAGIC {
+        return Err(LoadError::Magic { path: named(), found: magic.escape_ascii().to_string() });
+    }
+    // SAFETY: as above: with this beginning, a head follows in all versions.
+    let head = unsafe { address.read_unaligned() };
+    if head.kind != SAME_BUILD {
+        return Err(LoadError::Kind { path: named(), kind: head.kind });
+    }
+    if head.abi != ABI {
+        let which = if head.abi < ABI { "the plugin" } else { "Piper, or use an older plugin" };
+        return Err(LoadError::Abi { path: named(), theirs: head.abi, which });
+    }
+    let is_aligned = address.cast::<Descriptor>().is_aligned();
+    if head.size as usize != size_of::<Descriptor>() || !is_aligned {
+        return Err(LoadError::Size { path: named(), theirs: head.size });
+    }
+    // SAFETY: version and size of the descriptor are those of this program, and it is in a library that stays loaded.
+    let descriptor = unsafe { &*address.cast::<Descriptor>() };
+    check_build(path, &descriptor.build)?;
+    std::mem::forget(library);
+    Ok(descriptor)
+}
+
+/// Compares a plugin's build with this program's.
+fn check_build(path: &str, theirs: &Build) -> Result<(), LoadError> {
+    let ours = Build::HERE;
+    let facts = [
+        ("compiler", theirs.rustc, ours.rustc),
+        ("target", theirs.target, ours.target),
+        ("panic strategy", theirs.panic, ours.panic),
+        ("debug assertions", theirs.assertions, ours.assertions),
+        ("sources of Piper", theirs.sources, ours.sources),
+    ];
+    let mut differences = String::new();
+    let mut names = Vec::new();
+    for (what, theirs, ours) in facts {
+        // SAFETY: they are made by `Text::new`, and the library is loaded.
+        let (theirs, ours) = unsafe { (theirs.get(), ours.get()) };
+        if theirs != ours {
+            differences += &format!("\n  {what}: the plugin has {theirs}, this program {ours}");
+            names.push(what);
+        }
+    }
+    if names.is_empty() && theirs.layout != ours.layout {
+        differences += &format!(
+            "\n  layout of types: the plugin has {:016x}, this program {:016x}",
+            theirs.layout, ours.layout
+        );
+        names.push("layout");
+    }
+    let advice = match names.first() {
+        None => return Ok(()),
+        Some(&"compiler") => {
+            "rebuild both with one compiler, as with `rustup override set VERSION`"
+        }
+        Some(&"target" | &"panic strategy") => {
+            "rebuild the plugin for the target and with the profile of this program"
+        }
+        Some(&"debug assertions") => {
+            "rebuild the plugin in the profile of this program: `cargo build` for a debug build, `cargo build --release` for a release"
+        }
+        Some(&"layout") => "rebuild the plugin with the versions in the Cargo.lock of this program",
+        _ => {
+            "rebuild the plugin against the sources of this program, or this program from the plugin's"
+        }
+    };
+    Err(LoadError::Build { path: path.to_owned(), differences, advice: advice.to_owned() })
+}

@@ -1,0 +1,260 @@
+//! Plugins in the tool: listed, run in pipelines with options, reproduced; and everything that a bad one can do.
+//!
+//! The libraries are built with the tests, because they are dependencies of them; what cannot be said in Rust is a few
+//! lines of C.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use piper_opt::Output;
+
+/// The folder that cargo puts libraries of dependencies in: where this test is.
+fn library(name: &str) -> String {
+    let test = std::env::current_exe().expect("this test has a path");
+    let folder = test.parent().expect("a folder");
+    let file = format!("{}{name}{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
+    folder.join(file).to_string_lossy().into_owned()
+}
+
+fn run_in(folder: &Path, args: &[&str], stdin: &str) -> Output {
+    let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
+    let registry = piper_passes::registry::all();
+    piper_opt::main_with(registry, piper_dialects::all(), &args, &mut stdin.as_bytes(), folder)
+}
+
+fn run(args: &[&str], stdin: &str) -> (i32, String, String) {
+    let output = run_in(Path::new("."), args, stdin);
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.code, text(&output.stdout), text(&output.stderr))
+}
+
+/// The program itself, with another allocator than the tests and than plugins by themselves.
+fn program(args: &[&str], hostile: &str, stdin: &str) -> (Option<i32>, String, String) {
+    use std::io::Write;
+    use std::process::Stdio;
+    let mut child = Command::new(env!("CARGO_BIN_EXE_piper-opt"))
+        .args(args)
+        .env("PIPER_HOSTILE", hostile)
+        .current_dir(std::env::temp_dir())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut pipe = child.stdin.take().expect("a pipe");
+    // It may have ended without reading.
+    let _ = pipe.write_all(stdin.as_bytes());
+    drop(pipe);
+    let output = child.wait_with_output().expect("it ends");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+const INPUT: &str = "module {\n  func.func @f(%x: i32) -> i32 {\n    %y = hostile.same %x : i32\n    func.return %y : i32\n  }\n}\n";
+const EMPTY: &str = "module {}";
+
+fn load(name: &str) -> String {
+    format!("--load-plugin={}", library(name))
+}
+
+#[test]
+fn its_passes_are_like_ours() {
+    let plugin = load("gathers");
+    let (_, listed, _) = run(&[&plugin, "--list-passes"], "");
+    let entry = listed.split("print-all-gathers").nth(1).expect("it is listed");
+    assert!(entry.contains("Count all-gathers"), "{listed}");
+    assert!(entry.contains("from plugin '"), "{listed}");
+    let (_, help, _) = run(&[&plugin, "--help"], "");
+    assert!(help.contains("--print-all-gathers[=<OPTIONS>]"), "{help}");
+    let (code, text, said) = run(&[&plugin, "--print-all-gathers"], EMPTY);
+    assert_eq!((code, &*text), (0, "module {\n}\n"), "{said}");
+    assert!(said.contains("remark: 0 all-gather(s)"), "{said}");
+    let pipeline = "--pass-pipeline=builtin.module(cse,print-all-gathers)";
+    let (code, _, said) = run(&[&plugin, pipeline, "--mlir-timing"], EMPTY);
+    assert!(code == 0 && said.contains("print-all-gathers\n"), "{said}");
+    let (_, _, said) = run(&[&plugin, "--print-all-gather"], EMPTY);
+    assert!(said.contains("print-all-gathers"), "a slip is answered: {said}");
+}
+
+#[test]
+fn hoisted_gathers_wait_for_nothing() {
+    let input = include_str!("../../../test/lit/passes/zero/gather-prefetch.pir");
+    let plugin = load("gathers");
+    let zero = "zero{over=dp stage=3 bucket=12B prefetch=1 reduce=last}";
+    let run_with = |passes: &str| {
+        let pipeline = format!("--pass-pipeline=builtin.module({zero}{passes})");
+        run(&[&plugin, &pipeline, "--mlir-pass-statistics"], input)
+    };
+    let (_, before, _) = run_with("");
+    let waiting = |text: &str| {
+        let gathers = text.lines().filter(|line| line.contains("dag.all_gather "));
+        gathers.filter(|line| line.contains(" after [")).count()
+    };
+    assert_eq!(waiting(&before), 3);
+    let (code, after, said) = run_with(",hoist-all-gathers");
+    assert_eq!((code, waiting(&after)), (0, 0), "{said}");
+    assert!(said.contains("3 hoisted"), "{said}");
+    // The same as a program.
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/plugin");
+    if Command::new("python3").arg("--version").output().is_err() {
+        eprintln!("skipped: there is no python3");
+        return;
+    }
+    let exec = format!(",exec{{command='python3 {}'}}", folder.join("hoist.py").display());
+    let (code, outside, said) = run_with(&exec);
+    assert_eq!((code, outside), (0, after), "{said}");
+    let exec = format!("--pass-exec=python3 {}", folder.join("count.py").display());
+    let (_, _, said) = run(&[&exec], EMPTY);
+    assert!(said.contains("0 all-gather(s)"), "{said}");
+}
+
+#[test]
+fn options_dialects_and_interfaces_go_both_ways() {
+    let plugin = load("hostile_plugin");
+    let (code, text, said) = run(&[&plugin, "--adds=times=2"], EMPTY);
+    assert_eq!(code, 0, "{said}");
+    assert!(text.contains("hostile.n1 = \"number 1\""), "{text}");
+    let (_, _, said) = run(&[&plugin, "--pass", "adds{tims=2}"], EMPTY);
+    assert!(said.contains("did you mean 'times'?"), "{said}");
+    // The host folds the plugin's operation, and the plugin sees what the host folds.
+    let (code, text, said) = run(&[&plugin, "--canonicalize"], INPUT);
+    assert!(code == 0 && !text.contains("hostile.same"), "{text}{said}");
+    let (_, _, said) = run(&[&plugin, "--folds"], INPUT);
+    assert!(said.contains("folds: hostile.same"), "{said}");
+    let (code, text, _) = run(&[&plugin, "--verify-roundtrip"], INPUT);
+    assert_eq!((code, &*text), (0, INPUT));
+}
+
+#[test]
+fn memory_goes_both_ways() {
+    // In the tests, whose allocator is the system's, and in the program, which has its own.
+    let plugin = load("hostile_plugin");
+    let input = "module {\n  module {}\n  module {}\n}";
+    let (code, text, said) = run(&[&plugin, "--grows", "--adds=times=100"], input);
+    assert!(code == 0 && text.contains("hostile.mark199"), "{said}");
+    let (code, again, said) = program(&[&plugin, "--grows", "--adds=times=100"], "", input);
+    assert_eq!((code, again), (Some(0), text), "{said}");
+}
+
+#[test]
+fn what_it_breaks_is_found_at_once() {
+    let plugin = load("hostile_plugin");
+    let (code, _, said) = run(&[&plugin, "--verify-each=false", "--breaks", "--cse"], EMPTY);
+    assert_eq!(code, 1);
+    assert!(said.contains("the errors above are in what pass 'breaks' of plugin '"), "{said}");
+}
+
+#[test]
+fn a_panic_is_an_error_with_a_reproducer() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let plugin = load("hostile_plugin");
+    let output = run_in(folder.path(), &[&plugin, "--pass-pipeline=builtin.module(cse,panics)"], "module { module {} }");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.code, 1);
+    assert!(said.contains("internal error in pass 'panics' of plugin '"), "{said}");
+    assert!(said.contains("the 100th word 7") && said.contains("hostile/src/lib.rs:"), "{said}");
+    assert!(said.contains("This is a fault of plugin '"), "{said}");
+    let file = std::fs::read_dir(folder.path()).expect("a folder").next().expect("a file");
+    let file = file.expect("a file").file_name().to_string_lossy().into_owned();
+    // The reproducer names the plugin, and does not load it unasked.
+    let output = run_in(folder.path(), &["--run-reproducer", &file], "");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("the reproducer loads plugin '") && said.contains("--trust-reproducer"), "{said}");
+    for flag in ["--trust-reproducer", &plugin] {
+        let output = run_in(folder.path(), &["--run-reproducer", flag, &file], "");
+        assert!(output.panic.is_some_and(|panic| panic.contains("word 7")), "{flag}");
+    }
+    let (code, _, said) = program(&[&plugin, "--panics"], "", "module { module {} }");
+    assert!(code == Some(1) && said.contains("the 100th word 7"), "{code:?} {said}");
+}
+
+#[test]
+fn a_reproducer_starts_no_program_unasked() {
+    let text = concat!(
+        "module {}\n{-# external_resources: { mlir_reproducer: {\n",
+        "  pipeline: \"builtin.module(exec{command=cat})\", disable_threading: true, verify_each: true } } #-}\n"
+    );
+    let (code, _, said) = run(&["--run-reproducer"], text);
+    assert!(code == 1 && said.contains("the reproducer starts programs"), "{said}");
+    let (code, _, said) = run(&["--run-reproducer", "--trust-reproducer"], text);
+    assert_eq!(code, 0, "{said}");
+}
+
+#[test]
+fn names_have_one_owner() {
+    let plugin = load("hostile_plugin");
+    for (hostile, message) in [
+        ("twice", "' registers pass 'twin' twice"),
+        ("taken", "' registers pass 'cse', which is the name of a pass of Piper itself"),
+        ("dialect", "' registers dialect 'func', which is the name of a dialect of Piper itself"),
+        ("panics", "' panicked while it registered what it has: panicked at "),
+    ] {
+        let (code, text, said) = program(&[&plugin, "--cse"], hostile, EMPTY);
+        assert_eq!((code, &*text), (Some(1), ""), "{said}");
+        assert!(said.starts_with("error: ") && said.contains(message), "{said}");
+    }
+    // The same file under another name is another plugin.
+    let folder = tempfile::tempdir().expect("a folder");
+    let copy = folder.path().join("libcopy.so");
+    std::fs::copy(library("gathers"), &copy).expect("a copy");
+    let copy = format!("--load-plugin={}", copy.display());
+    let (code, _, said) = run(&[&load("gathers"), &copy], EMPTY);
+    assert_eq!(code, 1);
+    assert!(said.contains("libcopy.so' registers pass 'print-all-gathers', which is the name of a pass of plugin '"), "{said}");
+    // Twice the same is once.
+    let (code, _, said) = run(&[&load("gathers"), &load("gathers")], EMPTY);
+    assert_eq!(code, 0, "{said}");
+}
+
+/// A library of C.
+fn compiled(folder: &Path, name: &str, source: &str) -> PathBuf {
+    let (from, to) = (folder.join(format!("{name}.c")), folder.join(format!("lib{name}.so")));
+    std::fs::write(&from, source).expect("a writable folder");
+    let done = Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(&to).arg(&from).output();
+    let done = done.expect("cc is there: Rust links with it");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    to
+}
+
+#[test]
+fn libraries_that_are_no_plugins_are_told_apart() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let head = |magic: &str, kind: u32, abi: u32, size: u32| {
+        format!(
+            "struct {{ char magic[8]; unsigned kind, abi, size, rest; char more[4096]; }} PIPER_PLUGIN \
+             __attribute__((aligned(16))) = {{ \"{magic}\", {kind}, {abi}, {size}, 0, {{0}} }};\n"
+        )
+    };
+    let size = size_of::<piper_plugin_host::Descriptor>() as u32;
+    for (name, source, message) in [
+        ("magic", head("ELEPHANT", 1, 1, size), "is not the descriptor of a plugin (it begins with ELEPHANT)"),
+        ("kind", head("PIPERPLG", 9, 1, size), "is of kind 9, which this version of Piper does not know"),
+        ("older", head("PIPERPLG", 1, 0, size), "version 0 of the interface of plugins; this is version 1: rebuild the plugin"),
+        ("newer", head("PIPERPLG", 1, 2, size), "version 2 of the interface of plugins; this is version 1: rebuild Piper, or use an older plugin"),
+        ("size", head("PIPERPLG", 1, 1, size - 8), &*format!("a descriptor of {} bytes where {size} are right", size - 8)),
+        ("bare", "int answer(void) { return 42; }\n".to_owned(), "is a library, but not a plugin: it exports no 'PIPER_PLUGIN'"),
+    ] {
+        let path = compiled(folder.path(), name, &source);
+        let flag = format!("--load-plugin={}", path.display());
+        let (code, text, said) = run(&[&flag, "--cse"], EMPTY);
+        assert_eq!((code, &*text), (1, ""), "{name}");
+        assert!(said.starts_with("error: plugin '") && said.contains(message), "{name}: {said}");
+    }
+    let text = folder.path().join("text.so");
+    std::fs::write(&text, "not a library").expect("a writable folder");
+    for (path, message) in [
+        (text.as_path(), "it cannot be opened as a library"),
+        (Path::new("no/such/file.so"), "no such file"),
+        (folder.path(), "it is a folder"),
+    ] {
+        let (code, _, said) = run(&[&format!("--load-plugin={}", path.display())], EMPTY);
+        assert!(code == 1 && said.contains(message), "{said}");
+    }
+}
+
+#[test]
+fn messages_for_editors_stay_json() {
+    let (_, _, said) = run(&["--load-plugin=none.so", "--diagnostic-format=json"], EMPTY);
+    let object: serde_json::Value = serde_json::from_str(said.trim()).expect("JSON");
+    assert_eq!(object["message"], "plugin 'none.so': no such file");
+}
