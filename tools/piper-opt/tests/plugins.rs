@@ -148,7 +148,11 @@ fn what_it_breaks_is_found_at_once() {
 fn a_panic_is_an_error_with_a_reproducer() {
     let folder = tempfile::tempdir().expect("a folder");
     let plugin = load("hostile_plugin");
-    let output = run_in(folder.path(), &[&plugin, "--pass-pipeline=builtin.module(cse,panics)"], "module { module {} }");
+    let output = run_in(
+        folder.path(),
+        &[&plugin, "--pass-pipeline=builtin.module(cse,panics)"],
+        "module { module {} }",
+    );
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.code, 1);
     assert!(said.contains("internal error in pass 'panics' of plugin '"), "{said}");
@@ -159,7 +163,10 @@ fn a_panic_is_an_error_with_a_reproducer() {
     // The reproducer names the plugin, and does not load it unasked.
     let output = run_in(folder.path(), &["--run-reproducer", &file], "");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(said.contains("the reproducer loads plugin '") && said.contains("--trust-reproducer"), "{said}");
+    assert!(
+        said.contains("the reproducer loads plugin '") && said.contains("--trust-reproducer"),
+        "{said}"
+    );
     for flag in ["--trust-reproducer", &plugin] {
         let output = run_in(folder.path(), &["--run-reproducer", flag, &file], "");
         assert!(output.panic.is_some_and(|panic| panic.contains("word 7")), "{flag}");
@@ -227,12 +234,36 @@ fn libraries_that_are_no_plugins_are_told_apart() {
     };
     let size = size_of::<piper_plugin_host::Descriptor>() as u32;
     for (name, source, message) in [
-        ("magic", head("ELEPHANT", 1, 1, size), "is not the descriptor of a plugin (it begins with ELEPHANT)"),
-        ("kind", head("PIPERPLG", 9, 1, size), "is of kind 9, which this version of Piper does not know"),
-        ("older", head("PIPERPLG", 1, 0, size), "version 0 of the interface of plugins; this is version 1: rebuild the plugin"),
-        ("newer", head("PIPERPLG", 1, 2, size), "version 2 of the interface of plugins; this is version 1: rebuild Piper, or use an older plugin"),
-        ("size", head("PIPERPLG", 1, 1, size - 8), &*format!("a descriptor of {} bytes where {size} are right", size - 8)),
-        ("bare", "int answer(void) { return 42; }\n".to_owned(), "is a library, but not a plugin: it exports no 'PIPER_PLUGIN'"),
+        (
+            "magic",
+            head("ELEPHANT", 1, 1, size),
+            "is not the descriptor of a plugin (it begins with ELEPHANT)",
+        ),
+        (
+            "kind",
+            head("PIPERPLG", 9, 1, size),
+            "is of kind 9, which this version of Piper does not know",
+        ),
+        (
+            "older",
+            head("PIPERPLG", 1, 0, size),
+            "version 0 of the interface of plugins; this is version 1: rebuild the plugin",
+        ),
+        (
+            "newer",
+            head("PIPERPLG", 1, 2, size),
+            "version 2 of the interface of plugins; this is version 1: rebuild Piper, or use an older plugin",
+        ),
+        (
+            "size",
+            head("PIPERPLG", 1, 1, size - 8),
+            &*format!("a descriptor of {} bytes where {size} are right", size - 8),
+        ),
+        (
+            "bare",
+            "int answer(void) { return 42; }\n".to_owned(),
+            "is a library, but not a plugin: it exports no 'PIPER_PLUGIN'",
+        ),
     ] {
         let path = compiled(folder.path(), name, &source);
         let flag = format!("--load-plugin={}", path.display());
