@@ -4,6 +4,9 @@
 //! several repetitions of each and the ratios. `PIPER_OPENBLAS` names the shared library of OpenBLAS (that of NumPy's wheel
 //! will do; `cargo xtask bench gemm` fetches it); without it that column is left out. `PIPER_GEMM` picks shapes by a part of
 //! their name, `PIPER_GEMM_THREADS` says on how many threads both run (one by default). Timings are for reading, not for passing or failing.
+//!
+//! On several threads each turn of ours begins after a pause: OpenBLAS's threads go on looking for work for some 30 ms after a call,
+//! on the cores that ours are to run on. Ours end with their turn.
 #![allow(unsafe_code)]
 
 use piper_codegen::kernel::{Body, Dtype, Gemm, Kernel, bf16_from_f32, bf16_to_f32};
@@ -11,7 +14,7 @@ use piper_codegen::{Isolation, OptLevel, Target, compile};
 use std::ffi::c_void;
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 type Function = unsafe extern "C" fn(*const *mut c_void, *const f64, *mut c_void);
 type Part = unsafe extern "C" fn(*const *mut c_void, *const f64, *mut c_void, u64, u64);
@@ -138,6 +141,9 @@ fn in_parts(parts: u64, calls: u32, run: &(dyn Fn(u64) + Sync)) {
     });
 }
 
+/// Longer than OpenBLAS's threads look for work before they sleep: 2^26 ticks of the processor's clock.
+const UNTIL_ASLEEP: Duration = Duration::from_millis(80);
+
 /// Times one product on buffers `a`, `b`, `c` of its element type.
 struct Timed {
     library: libloading::Library,
@@ -178,6 +184,7 @@ impl Timed {
                 // SAFETY: as below; each part runs once a call.
                 unsafe { part(buffers as _, std::ptr::null(), workspace as _, index, parts) };
             };
+            std::thread::sleep(UNTIL_ASLEEP);
             return (0..4)
                 .map(|_| {
                     let start = Instant::now();

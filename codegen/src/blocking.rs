@@ -1,10 +1,11 @@
 //! Block sizes of matrix products, and the workspace that kernels need.
 //!
 //! A product is cut as in Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (2008): a block
-//! `kc x nc` of `b` is packed once and reused by all rows; within it a panel `kc x nr` stays in the first-level cache
-//! while tiles of `mr` rows of `a` pass by. Rows of an untransposed `a` that are used a few times are broadcast from where
-//! they lie; else `a` is packed too. Workspace is sized for the largest tile of any vector level, so a plan's memory does not
-//! depend on the CPU it is compiled for.
+//! `kc x nc` of `b` is packed once and reused by all rows; it stays in the second-level cache, and `mr` rows of `a` in the
+//! first while panels of `nr` columns of `b` pass by. So tiles follow each other along rows of the result, within few pages;
+//! down its columns each would touch `mr` others, and looking those up cost a tenth of the time. Rows of an untransposed `a` are
+//! broadcast from where they lie, which those pages and caches hold as well; a transposed `a` is packed. Workspace is sized for
+//! the largest tile of any vector level, so a plan's memory does not depend on the CPU it is compiled for.
 
 use crate::attention_blocks;
 use crate::kernel::{Access, Body, Dtype, Gemm, Kernel, Mode, NormKind, Parameter};
@@ -15,10 +16,8 @@ pub(crate) const KC: u64 = 384;
 const MC: u64 = 256;
 /// Rows whose sums are held apart at once, where they are.
 pub(crate) const SUM_ROWS: u64 = 1024;
-/// Columns from which it pays to pack rows of `a` that lie one after the other: each is then used so often.
-const PACK_FROM: u64 = 512;
 /// Bytes of one row of the packed block.
-const NC_BYTES: u64 = 2048;
+const NC_BYTES: u64 = 3072;
 const MAX_MR: u64 = 8;
 /// Bytes of the vector that kernels are written for.
 const VIRTUAL_BYTES: u64 = 64;
@@ -38,10 +37,10 @@ pub(crate) struct Blocking {
     pub(crate) mc: u64,
     pub(crate) nc: u64,
     pub(crate) kc: u64,
-    /// `a` is copied to panels, because it is stored transposed, is to be widened, or is used often.
+    /// `a` is copied to panels, because it is stored transposed or is to be widened.
     pub(crate) packs_a: bool,
-    /// Sums of a block of columns are held apart, because the contraction is longer than one step or the result's own type
-    /// would round them; a far-strided result is then touched once.
+    /// Sums of a block of columns are held apart, because the result's own type would round them, or they are added to it at the
+    /// end.
     pub(crate) has_sums: bool,
 }
 
@@ -54,17 +53,21 @@ impl Blocking {
         // 24 is a multiple of every tile's rows.
         Self {
             mc: balanced(m, MC, 24),
-            nc: n.clamp(1, NC_BYTES / computed.bytes()).next_multiple_of(nr),
+            nc: balanced(n, NC_BYTES / computed.bytes(), nr),
             kc: balanced(k, KC, 1),
             packs_a: computed != dtype,
-            has_sums: computed != dtype || k > KC,
+            has_sums: computed != dtype,
         }
     }
 
     /// The blocks of a product that is a kernel of its own.
     pub(crate) fn of_gemm(g: &Gemm, dtype: Dtype) -> Self {
         let blocking = Self::of(g.m, g.n, g.k, dtype);
-        Self { packs_a: blocking.packs_a || g.transpose_a || g.n > PACK_FROM, ..blocking }
+        Self {
+            packs_a: blocking.packs_a || g.transpose_a,
+            has_sums: blocking.has_sums || g.accumulate && g.k > KC,
+            ..blocking
+        }
     }
 
     /// Elements of workspace before the sums: packed `b`, one register tile, the last rows of `a`, and packed `a`, with room

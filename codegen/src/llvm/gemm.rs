@@ -45,6 +45,9 @@ impl Tile {
     }
 }
 
+/// Rows of a packed panel of `b` between the one that is used and the one that is asked for.
+const AHEAD: u64 = 16;
+
 /// Panels that are packed in one pass over rows.
 const TOGETHER: u64 = 4;
 
@@ -360,14 +363,17 @@ fn macro_kernel<'c>(
         if !packed {
             gather_edge(e, rows, depth, a, lda, edge_a, mr);
         }
-        e.for_each(zero, cols, nr, |col| {
-            let b = e.at(packed_b, e.imul(col, depth));
-            let width = e.imin(e.n(nr), e.isub(cols, col));
-            e.for_each(zero, rows, mr, |row| {
-                let height = e.imin(e.n(mr), e.isub(rows, row));
-                let tile_c = e.at(c, e.iadd(e.imul(row, ldc), col));
-                let tile_a = e.at(a, e.imul(row, if packed { depth } else { lda }));
-                let full_height = e.icmp(IntPredicate::EQ, height, e.n(mr));
+        // Along the rows of `c`, not down its columns: the next tile lies in the same few pages, which the processor finds
+        // without walking its tables, and fetches by itself.
+        e.for_each(zero, rows, mr, |row| {
+            let height = e.imin(e.n(mr), e.isub(rows, row));
+            let full_height = e.icmp(IntPredicate::EQ, height, e.n(mr));
+            let tile_a = e.at(a, e.imul(row, if packed { depth } else { lda }));
+            let row_c = e.at(c, e.imul(row, ldc));
+            e.for_each(zero, cols, nr, |col| {
+                let b = e.at(packed_b, e.imul(col, depth));
+                let width = e.imin(e.n(nr), e.isub(cols, col));
+                let tile_c = e.at(row_c, col);
                 let full_width = e.icmp(IntPredicate::EQ, width, e.n(nr));
                 let run = |kernel, a: P<'c>, c: P<'c>, ldc: I<'c>, overwrite: I<'c>| {
                     let args: [V; 7] = [
@@ -475,7 +481,12 @@ fn micro_kernel<'c>(
             e.prefetch_for_writing(row, e.n(nr - 1));
         }
         e.for_each(e.n(0), depth, 1, |p| {
-            let row = e.at(b, e.imul(p, e.n(nr)));
+            let at = e.imul(p, e.n(nr));
+            let row = e.at(b, at);
+            // The panel of `b` comes from the second-level cache, sooner than the processor asks for it by itself.
+            for v in 0..vectors {
+                e.prefetch_for_reading(b, at, AHEAD * nr + v * lanes);
+            }
             let column = |v| e.load_lanes(e.at(row, e.n(v * lanes)), lanes);
             let columns: Vec<V<'c>> = (0..vectors).map(column).collect();
             for (i, own) in sums.iter().enumerate() {
