@@ -139,11 +139,28 @@ fn large_tiles_of_tensor_cores_give_what_the_reference_gives() {
     check_kernels(Chip::Sm80, &kernels);
 }
 
-/// Wide heads run on tensor cores forward only.
+/// Heads wider than 64, whose gradients two warps share, at the edges of tiles of queries and keys.
 #[test]
 fn attention_of_wide_heads_gives_what_the_reference_gives() {
-    let shape = Attention { batch: 1, seq: 70, heads: 2, kv_heads: 1, head_dim: 128 };
-    let bodies = [Body::Attention { shape, lse: true }, Body::AttentionDx(shape)];
-    let kernels = bodies.map(|body| Kernel { dtype: Dtype::Bf16, body });
+    let mut kernels = vec![];
+    for head_dim in [72, 96, 128] {
+        for seq in [1, 7, 33, 257] {
+            // A group of two queries' heads to a head of keys, and sequences that follow each other.
+            let (batch, heads) = if seq < 257 { (2, 2) } else { (1, 1) };
+            let shape = Attention { batch, seq, heads, kv_heads: 1, head_dim };
+            let bodies = [Body::Attention { shape, lse: true }, Body::AttentionDx(shape)];
+            kernels.extend(bodies.map(|body| Kernel { dtype: Dtype::Bf16, body }));
+        }
+    }
     check_kernels(Chip::Sm90a, &kernels);
+}
+
+/// Widths that no copy of two elements fits, and that fill no warp's part.
+#[test]
+fn attention_of_odd_wide_heads_gives_what_the_reference_gives() {
+    let shapes = [65, 66, 100, 127]
+        .map(|head_dim| Attention { batch: 1, seq: 70, heads: 2, kv_heads: 1, head_dim });
+    let kernels =
+        shapes.map(|shape| Kernel { dtype: Dtype::Bf16, body: Body::AttentionDx(shape) });
+    check_kernels(Chip::Sm80, &kernels);
 }

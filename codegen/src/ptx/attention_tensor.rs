@@ -4,7 +4,11 @@
 //! they enter a product, and nowhere else.
 //!
 //! Scores stay in the registers that the product left them in: sums of two neighbouring tiles, rounded, are the left
-//! fragment of the next product. The formulas of the gradients are at [`super::attention_gradient`].
+//! fragment of the next product. Gradients of wide heads are the exception: their sums fill the registers of two warps, which
+//! share 16 rows. Each finds the scores of half of the other side's rows, leaves them rounded in shared memory, and after a
+//! barrier of the two adds what all of them contribute to half of the width.
+//!
+//! The formulas of the gradients are at [`super::attention_gradient`].
 
 use super::attention::Block;
 use super::device::Device;
@@ -17,7 +21,11 @@ use inkwell::{FloatPredicate, IntPredicate};
 /// Scores, or something like them, of one tile as a thread holds them.
 type Tile<'c> = [V<'c>; 4];
 
-/// A block at work: the panels of its own rows lie first in shared memory, then two slots of two panels.
+/// The fragments of left operands whose contraction runs over the rows of the other side, 16 each.
+type Lefts<'c> = Vec<[V<'c>; 4]>;
+
+/// A block at work: the panels of its own rows lie first in shared memory, then two slots of two panels, then the scores that
+/// warps share.
 struct Tiles<'k, 'e, 'c> {
     k: &'k Device<'e, 'c>,
     s: &'k Attention,
@@ -31,6 +39,9 @@ struct Tiles<'k, 'e, 'c> {
     /// First row of this thread's warp, and this thread's first column of a tile.
     warp_row: I<'c>,
     col: I<'c>,
+    /// First row of the other side that this thread's warp finds scores for, and first column of its sums.
+    first_other: I<'c>,
+    first_col: I<'c>,
 }
 
 /// A tensor of heads that tiles come from: its buffer, its heads, and which of them.
@@ -51,7 +62,8 @@ impl<'k, 'e, 'c> Tiles<'k, 'e, 'c> {
     ) -> Self {
         let e = k.e;
         let (warp, lane) = (e.idiv(k.thread(), 32), e.irem(k.thread(), 32));
-        let warp_row = e.imul(warp, e.n(16));
+        let (group, part) = (e.idiv(warp, t.parts), e.irem(warp, t.parts));
+        let warp_row = e.imul(group, e.n(16));
         Self {
             k,
             s,
@@ -63,6 +75,8 @@ impl<'k, 'e, 'c> Tiles<'k, 'e, 'c> {
             row: e.iadd(warp_row, e.idiv(lane, 4)),
             warp_row,
             col: e.imul(e.irem(lane, 4), e.n(2)),
+            first_other: e.imul(part, e.n(t.others / t.parts)),
+            first_col: e.imul(part, e.n(t.width / t.parts)),
         }
     }
 
@@ -73,10 +87,18 @@ impl<'k, 'e, 'c> Tiles<'k, 'e, 'c> {
 
     fn other_panel(&self, slot: I<'c>, number: u64) -> Panel<'c> {
         let e = self.k.e;
-        let [own, other] = self.t.elems();
+        let [own, other, _] = self.t.elems();
         let place =
             e.iadd(e.imul(slot, e.n(2 * other)), e.n(self.own_panels * own + number * other));
         Panel { base: e.at(self.memory, place), rows: self.t.others, width: self.t.width }
+    }
+
+    /// Scores that warps share: a row an own row, its columns the rows of the other side.
+    fn shared_scores(&self, number: u64) -> Panel<'c> {
+        let e = self.k.e;
+        let [own, other, scores] = self.t.elems();
+        let place = self.own_panels * own + 4 * other + number * scores;
+        Panel { base: e.at(self.memory, e.n(place)), rows: self.t.own, width: self.t.others }
     }
 
     /// Starts to copy rows of a head from a position on; beyond the sequence and the width there are zeros.
@@ -93,7 +115,7 @@ impl<'k, 'e, 'c> Tiles<'k, 'e, 'c> {
             (index, inside)
         };
         let lanes = launch::copy_lanes(s.head_dim);
-        k.fill(panel, TensorAttention::BLOCK, lanes, k.buffers[from.buffer], &source);
+        k.fill(panel, self.t.block(), lanes, k.buffers[from.buffer], &source);
     }
 
     /// Runs `body` with the slot and the first row of each tile of two tensors, from a row on, while the next is copied.
@@ -120,14 +142,15 @@ impl<'k, 'e, 'c> Tiles<'k, 'e, 'c> {
         });
     }
 
-    /// Own rows times rows of the other side, over the width of a head.
+    /// Own rows times the rows of the other side that are this warp's, over the width of a head.
     fn scores(&self, own: Panel<'c>, others: Panel<'c>) -> Vec<Tile<'c>> {
         let (k, e) = (self.k, self.k.e);
-        let sums = k.no_sums(self.t.others / 8);
+        let sums = k.no_sums(self.t.others / self.t.parts / 8);
         for deep in (0..self.t.width).step_by(DEPTH as usize) {
             let left = k.left(own, Rows::Along, self.warp_row, e.n(deep));
             for j in (0..sums.len()).step_by(2) {
-                let right = k.right(others, Rows::Along, e.n(8 * j as u64), e.n(deep));
+                let row = e.iadd(self.first_other, e.n(8 * j as u64));
+                let right = k.right(others, Rows::Along, row, e.n(deep));
                 right
                     .iter()
                     .zip(&sums[j..])
@@ -137,25 +160,50 @@ impl<'k, 'e, 'c> Tiles<'k, 'e, 'c> {
         sums.iter().map(|tile| tile.each_ref().map(|sum| e.get(sum))).collect()
     }
 
-    /// Adds weights times rows of the other side.
-    fn add_weighted(&self, weights: &[Tile<'c>], others: Panel<'c>, sums: &[Sums<'c>]) {
+    /// Several kinds of weights of the other side's rows, rounded, as left operands.
+    fn lefts<const N: usize>(&self, weights: [&[Tile<'c>]; N]) -> [Lefts<'c>; N] {
         let (k, e) = (self.k, self.k.e);
-        for (step, pair) in (0..).zip(weights.chunks_exact(2)) {
-            let left = k.narrowed([&pair[0], &pair[1]]);
+        let narrowed = weights.map(|tiles| -> Lefts<'c> {
+            tiles.chunks_exact(2).map(|pair| k.narrowed([&pair[0], &pair[1]])).collect()
+        });
+        if self.t.parts == 1 {
+            return narrowed;
+        }
+        let panels: [Panel<'c>; N] =
+            std::array::from_fn(|number| self.shared_scores(number as u64));
+        for (&panel, lefts) in panels.iter().zip(&narrowed) {
+            for (step, left) in (0..).zip(lefts) {
+                k.put_left(panel, self.row, e.iadd(self.first_other, e.n(DEPTH * step)), left);
+            }
+        }
+        // The block's barrier at the end of a step keeps the next one's scores from overtaking this one's readers.
+        let group = e.idiv(k.thread(), 32 * self.t.parts);
+        k.barrier_of(e.iadd(group, e.n(1)), 32 * self.t.parts);
+        panels.map(|panel| {
+            (0..self.t.others / DEPTH)
+                .map(|step| k.left(panel, Rows::Along, self.warp_row, e.n(DEPTH * step)))
+                .collect()
+        })
+    }
+
+    /// Adds weights times rows of the other side, over the columns that are this warp's.
+    fn add_weighted(&self, weights: &Lefts<'c>, others: Panel<'c>, sums: &[Sums<'c>]) {
+        let (k, e) = (self.k, self.k.e);
+        for (step, left) in (0..).zip(weights) {
             for j in (0..sums.len()).step_by(2) {
-                let (col, deep) = (e.n(8 * j as u64), e.n(DEPTH * step));
-                let right = k.right(others, Rows::Across, col, deep);
+                let col = e.iadd(self.first_col, e.n(8 * j as u64));
+                let right = k.right(others, Rows::Across, col, e.n(DEPTH * step));
                 right
                     .iter()
                     .zip(&sums[j..])
-                    .for_each(|(right, sums)| k.multiply(&left, right, sums));
+                    .for_each(|(right, sums)| k.multiply(left, right, sums));
             }
         }
     }
 
-    /// Sums over the width of a head.
+    /// Sums over this warp's part of the width of a head.
     fn no_sums(&self) -> Vec<Sums<'c>> {
-        self.k.no_sums(self.t.width / 8)
+        self.k.no_sums(self.t.width / self.t.parts / 8)
     }
 
     /// Position of this thread's row, the first or the second.
@@ -167,7 +215,8 @@ impl<'k, 'e, 'c> Tiles<'k, 'e, 'c> {
     /// Position of the other side that a number of a tile belongs to: column `part` of this thread's in the tile's.
     fn other_position(&self, first: I<'c>, tile: usize, part: usize) -> I<'c> {
         let e = self.k.e;
-        e.iadd(first, e.iadd(self.col, e.n((8 * tile + part) as u64)))
+        let col = e.iadd(self.first_other, self.col);
+        e.iadd(first, e.iadd(col, e.n((8 * tile + part) as u64)))
     }
 
     /// Writes sums over the width of a head, times a factor for each of this thread's rows.
@@ -178,7 +227,9 @@ impl<'k, 'e, 'c> Tiles<'k, 'e, 'c> {
             e.if_true(e.icmp(IntPredicate::ULT, position, e.n(s.seq)), || {
                 let start = self.b.head_start(position, to.heads, to.head);
                 for (tile, sums) in (0..).zip(sums) {
-                    let col = e.iadd(self.col, e.n(8 * tile));
+                    let col = e.iadd(e.iadd(self.first_col, self.col), e.n(8 * tile));
+                    // As far as the last warp's columns reach.
+                    let end = self.t.width - self.t.width / self.t.parts + 8 * (tile + 1);
                     let value = |part: usize| {
                         let sum = e.get(&sums[2 * half + part]);
                         factors.map_or(sum, |factors| e.mul(sum, factors[half]))
@@ -186,7 +237,7 @@ impl<'k, 'e, 'c> Tiles<'k, 'e, 'c> {
                     let put = |part: usize, value: V<'c>| {
                         let col = e.iadd(col, e.n(part as u64));
                         let store = || k.store(k.buffers[to.buffer], e.iadd(start, col), value);
-                        match k.below(col, s.head_dim, 8 * (tile + 1) <= s.head_dim) {
+                        match k.below(col, s.head_dim, end <= s.head_dim) {
                             Some(inside) => e.if_true(inside, store),
                             None => store(),
                         }
@@ -250,7 +301,8 @@ pub(super) fn forward(k: &Device<'_, '_>, s: &Attention, t: TensorAttention, wit
                 e.set(sum, e.mul(e.get(sum), shrink));
             }
         }
-        a.add_weighted(&scores, a.other_panel(slot, 1), &sums);
+        let [weights] = a.lefts([&scores]);
+        a.add_weighted(&weights, a.other_panel(slot, 1), &sums);
     });
     let inverse = total.each_ref().map(|total| e.div(e.float(1.0), e.get(total)));
     a.write(of_queries(3), &sums, Some(inverse));
@@ -292,6 +344,7 @@ pub(super) fn queries(k: &Device<'_, '_>, s: &Attention, t: TensorAttention) {
         };
         let d_scores: Vec<Tile> =
             (0..products.len()).map(|tile| std::array::from_fn(|i| d_score(tile, i))).collect();
+        let [d_scores] = a.lefts([&d_scores]);
         a.add_weighted(&d_scores, keys, &sums);
     });
     a.write(of_queries(6), &sums, None);
@@ -341,6 +394,7 @@ impl<'c> Tiles<'_, '_, 'c> {
                         }
                     }
                 }
+                let [d_scores, weights] = self.lefts([&d_scores, &weights]);
                 self.add_weighted(&d_scores, q, d_keys);
                 self.add_weighted(&weights, d_o, d_values);
             });

@@ -78,6 +78,15 @@ impl<'c> Device<'_, 'c> {
         self.e.call_intrinsic("llvm.nvvm.barrier.cta.sync.aligned.all", &[zero]);
     }
 
+    /// The same for the `threads` threads, whole warps, that come to barrier `number`; number 0 is that of the block.
+    pub(super) fn barrier_of(&self, number: I<'c>, threads: u64) {
+        let word = self.e.ctx.i32_type();
+        let number = built(self.e.b.build_int_truncate(number, word, ""));
+        let threads = word.const_int(threads, false);
+        let name = "llvm.nvvm.barrier.cta.sync.aligned.count";
+        self.e.call_intrinsic(name, &[number.into(), threads.into()]);
+    }
+
     /// `elems` elements of shared memory, distinct from any other.
     pub(super) fn shared(&self, element: Dtype, elems: u64) -> P<'c> {
         let e = self.e;

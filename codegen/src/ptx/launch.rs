@@ -118,39 +118,48 @@ impl Pipeline {
     }
 }
 
-/// Attention on tensor cores: rows that stay with a block of four warps, 16 each, and rows of the other side that pass by.
+/// Attention on tensor cores: rows that stay with a block, 16 for each group of warps, and rows of the other side that pass by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TensorAttention {
     pub(super) own: u64,
     pub(super) others: u64,
-    /// Width of a head, rounded up to the depth of a multiplication.
+    /// Width of a head, rounded up to the depth of a multiplication by each warp of a group.
     pub(super) width: u64,
+    /// Warps of a group. Each finds the scores of its part of the other side and keeps the sums of its part of the width; so
+    /// scores pass between them through shared memory.
+    pub(super) parts: u64,
 }
 
 impl TensorAttention {
-    /// Threads of a block.
-    pub(super) const BLOCK: u64 = 128;
-
     /// `None` where attention does not run on tensor cores: for other element types than bf16, and for heads so wide that
     /// registers do not hold the sums.
     pub(super) fn of(shape: &Attention, dtype: Dtype, is_gradient: bool) -> Option<Self> {
-        let width = shape.head_dim.next_multiple_of(16);
+        let is_narrow = shape.head_dim <= 64;
+        // Gradients have sums of their own for keys and for values: of a wide head they fill the registers of two warps.
+        let parts = if is_gradient && !is_narrow { 2 } else { 1 };
+        let width = shape.head_dim.next_multiple_of(16 * parts);
         // As many as registers hold scores of, beside sums as wide as a head.
-        let others = if width <= 64 && !is_gradient { 64 } else { 32 };
-        // Gradients have sums of their own for keys and for values.
-        let widest = if is_gradient { 64 } else { 128 };
-        (dtype == Dtype::Bf16 && width <= widest).then_some(Self { own: 64, others, width })
+        let others = if is_narrow && !is_gradient { 64 } else { 32 };
+        (dtype == Dtype::Bf16 && width <= 128).then_some(Self { own: 64, others, width, parts })
     }
 
-    /// Elements of a panel of own rows, and of the other side.
-    pub(super) fn elems(self) -> [u64; 2] {
-        [self.own, self.others].map(|rows| rows * stride(self.width))
+    /// Threads of a block.
+    pub(super) fn block(self) -> u64 {
+        32 * self.own / 16 * self.parts
     }
 
-    /// Bytes of shared memory: one or two panels of own rows, two slots of two of the other side.
-    pub(super) fn bytes(self, is_gradient: bool) -> u64 {
-        let [own, other] = self.elems();
-        2 * (if is_gradient { 2 * own } else { own } + 4 * other)
+    /// Elements of a panel of own rows, of the other side, and of scores between them.
+    pub(super) fn elems(self) -> [u64; 3] {
+        let panel = |rows: u64, width: u64| rows * stride(width);
+        [panel(self.own, self.width), panel(self.others, self.width), panel(self.own, self.others)]
+    }
+
+    /// Bytes of shared memory: `owns` panels of own rows, two slots of two of the other side, and panels of `weights` kinds
+    /// of scores if warps share them.
+    pub(super) fn bytes(self, owns: u64, weights: u64) -> u64 {
+        let [own, other, scores] = self.elems();
+        let shared = if self.parts > 1 { weights * scores } else { 0 };
+        2 * (owns * own + 4 * other + shared)
     }
 }
 
@@ -223,7 +232,7 @@ pub(super) fn statistics_bytes(n: &Norm, computed: Dtype) -> u64 {
 /// Rows of attention that stay with a block, and its threads.
 fn own_rows(shape: &Attention, dtype: Dtype, is_gradient: bool) -> (u64, u64) {
     match TensorAttention::of(shape, dtype, is_gradient) {
-        Some(tensor) => (tensor.own, TensorAttention::BLOCK),
+        Some(tensor) => (tensor.own, tensor.block()),
         None => (OWN_ROWS, OWN_ROWS * ROW_THREADS),
     }
 }
@@ -237,11 +246,11 @@ fn dynamic_shared(kernel: &Kernel, step: usize, chip: Chip) -> u64 {
             Pipeline::of(g, tile).bytes(tile)
         }
         Body::Attention { shape, .. } => {
-            TensorAttention::of(shape, kernel.dtype, false).map_or(0, |t| t.bytes(false))
+            TensorAttention::of(shape, kernel.dtype, false).map_or(0, |t| t.bytes(1, 0))
         }
-        Body::AttentionDx(shape) if step > 0 => {
-            TensorAttention::of(shape, kernel.dtype, true).map_or(0, |t| t.bytes(true))
-        }
+        // Queries need gradients of scores, keys and values also the probabilities.
+        Body::AttentionDx(shape) if step > 0 => TensorAttention::of(shape, kernel.dtype, true)
+            .map_or(0, |t| t.bytes(2, step as u64)),
         _ => 0,
     }
 }

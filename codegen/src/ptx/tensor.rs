@@ -158,6 +158,18 @@ impl<'c> Device<'_, 'c> {
         }
     }
 
+    /// Writes a fragment of a left operand to where [`Self::left`] finds it in a panel with rows along the contraction: `row` is
+    /// that of this thread, `deep` the fragment's first step.
+    pub(super) fn put_left(&self, panel: Panel<'c>, row: I<'c>, deep: I<'c>, left: &[V<'c>; 4]) {
+        let e = self.e;
+        let col = e.iadd(deep, e.imul(e.irem(self.thread(), 4), e.n(2)));
+        let at = e.iadd(e.imul(row, e.n(stride(panel.width))), col);
+        for (i, &pair) in (0..).zip(left) {
+            let offset = i % 2 * 8 * stride(panel.width) + i / 2 * 8;
+            e.store_aligned(e.at(panel.base, e.iadd(at, e.n(offset))).address, pair, 4);
+        }
+    }
+
     /// Fragments of a right operand: 8 columns of the result from `col` on and the next 8, [`DEPTH`] steps from `deep` on.
     pub(super) fn right(
         &self,
