@@ -1,7 +1,7 @@
 //! What a thread of a GPU has beyond a processor's: its place in the grid, barriers, shuffles and shared memory.
 
 use super::chip::Chip;
-use super::launch::{Stage, Team};
+use super::launch::{ACCESS_BYTES, Stage, Team};
 use crate::kernel::Dtype;
 use crate::llvm::emit::{Emitter, I, P, V, built};
 use inkwell::module::Linkage;
@@ -12,6 +12,11 @@ use inkwell::{AddressSpace, IntPredicate};
 pub(super) const SHARED: u16 = 3;
 /// All threads of a warp.
 const WARP: u64 = 0xffff_ffff;
+
+/// Alignment of `lanes` elements at an index that is a multiple of `lanes`: buffers promise no more than the widest access.
+fn alignment(lanes: u64, element: Dtype) -> u64 {
+    (lanes * element.bytes()).min(ACCESS_BYTES)
+}
 
 /// One stage of a kernel while it is emitted.
 pub(super) struct Device<'e, 'c> {
@@ -109,6 +114,19 @@ impl<'c> Device<'_, 'c> {
         P { address, element }
     }
 
+    /// Runs `body(first element, elements)` over all of `elems` elements: pieces of `lanes` that all threads of the grid share,
+    /// then one by one what is left over.
+    pub(super) fn pieces(&self, elems: u64, lanes: u64, body: impl Fn(I<'c>, u64)) {
+        let e = self.e;
+        let (pieces, rest) = (elems / lanes, elems % lanes);
+        if pieces > 0 {
+            self.walk(pieces, |piece| body(e.imul(piece, e.n(lanes)), lanes));
+        }
+        if rest > 0 {
+            self.walk(rest, |i| body(e.iadd(e.n(pieces * lanes), i), 1));
+        }
+    }
+
     /// `lanes` elements at an index that is a multiple of `lanes`; one of them as a number.
     pub(super) fn load(&self, from: P<'c>, index: I<'c>, lanes: u64) -> V<'c> {
         let e = self.e;
@@ -120,7 +138,7 @@ impl<'c> Device<'_, 'c> {
             BasicTypeEnum::FloatType(t) => t.vec_type(lanes as u32),
             other => other.into_int_type().vec_type(lanes as u32),
         };
-        e.widened(e.load_typed(ty, at.address, lanes * from.element.bytes()), from.element)
+        e.widened(e.load_typed(ty, at.address, alignment(lanes, from.element)), from.element)
     }
 
     /// Writes what [`Self::load`] reads.
@@ -131,7 +149,7 @@ impl<'c> Device<'_, 'c> {
         };
         let lanes = u64::from(vector.get_type().get_size());
         let value = if to.element == Dtype::Bf16 { e.bf16_bits(value) } else { value };
-        e.store_aligned(e.at(to, index).address, value, lanes * to.element.bytes());
+        e.store_aligned(e.at(to, index).address, value, alignment(lanes, to.element));
     }
 
     /// Element `index` of a vector.
@@ -143,6 +161,20 @@ impl<'c> Device<'_, 'c> {
                 "",
             )),
             number => number,
+        }
+    }
+
+    /// `lanes` zeros; one of them as a number.
+    pub(super) fn zero(&self, lanes: u64) -> V<'c> {
+        let e = self.e;
+        if lanes == 1 { e.float(0.0) } else { e.vector(lanes).const_zero().into() }
+    }
+
+    /// Numbers rounded or widened to `dtype`.
+    pub(super) fn converted(&self, value: V<'c>, dtype: Dtype) -> V<'c> {
+        match value {
+            V::VectorValue(_) => self.e.convert_lanes(value, dtype),
+            number => self.e.convert(number, dtype),
         }
     }
 
@@ -257,8 +289,7 @@ impl<'c> Device<'_, 'c> {
         term: impl Fn(I<'c>) -> V<'c>,
     ) -> V<'c> {
         let e = self.e;
-        let zero = if lanes == 1 { e.float(0.0) } else { e.vector(lanes).const_zero().into() };
-        let sum = e.local(zero);
+        let sum = e.local(self.zero(lanes));
         self.columns(team, cols, lanes, |c| e.set(&sum, e.add(e.get(&sum), term(c))));
         let sum = e.get(&sum);
         let sum = if lanes == 1 { sum } else { e.lane_sum(sum) };

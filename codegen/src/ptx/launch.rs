@@ -2,7 +2,7 @@
 //! follows from the kernel's shape and the chip, so that it can be asked for where LLVM is absent.
 
 use super::chip::Chip;
-use crate::kernel::{Attention, Body, Dtype, Gemm, Kernel, Mode, Norm, NormKind, Parameter};
+use crate::kernel::{Attention, Body, Dtype, Gemm, Kernel, Map, Mode, Norm, NormKind, Parameter};
 use serde::{Deserialize, Serialize};
 
 /// Threads of a block, except for kernels that say otherwise.
@@ -183,11 +183,35 @@ impl Team {
     }
 }
 
-/// Widest access that a run of `elems` elements at an aligned place allows, in elements: 16 bytes of f32 and f64, 8 of
-/// bf16, or one element.
+/// Bytes of the widest access, to which buffers are aligned.
+pub(super) const ACCESS_BYTES: u64 = 16;
+
+/// Elements of the widest access.
+pub(super) fn widest(dtype: Dtype) -> u64 {
+    ACCESS_BYTES / dtype.bytes()
+}
+
+/// Widest access that rows of `elems` elements, one after the other, allow: 16 bytes, or a half of that, and so on.
 pub(super) fn lanes(elems: u64, dtype: Dtype) -> u64 {
-    let widest = if dtype == Dtype::F64 { 2 } else { 4 };
-    if elems.is_multiple_of(widest) { widest } else { 1 }
+    let mut lanes = widest(dtype);
+    while !elems.is_multiple_of(lanes) {
+        lanes /= 2;
+    }
+    lanes
+}
+
+/// Elements that a thread of a map handles at a time. Where nothing is broadcast all elements are one run, what is left over
+/// at its end is handled one by one; else a run is a row.
+pub(super) fn map_lanes(m: &Map, dtype: Dtype) -> u64 {
+    match m.walked() {
+        (1, _) => widest(dtype),
+        (_, cols) => lanes(cols, dtype),
+    }
+}
+
+/// Elements that a conversion handles at a time: 16 bytes of the narrower type.
+pub(super) fn cast_lanes(from: Dtype, to: Dtype) -> u64 {
+    widest(from).max(widest(to))
 }
 
 /// Blocks that a walk over `pieces` pieces gets, one thread a piece, at most some rounds of the whole chip.
@@ -201,8 +225,8 @@ pub(super) fn parts(rows: u64) -> u64 {
 }
 
 /// Partial sums of a sum of squares, one a block.
-pub(super) fn square_parts(elems: u64, chip: Chip) -> u64 {
-    walkers(elems, chip).max(1)
+pub(super) fn square_parts(elems: u64, dtype: Dtype, chip: Chip) -> u64 {
+    walkers(elems.div_ceil(widest(dtype)), chip).max(1)
 }
 
 /// Rows of the other side of a tile of attention, as many as static shared memory holds beside the block's own.
@@ -272,7 +296,7 @@ fn shape(kernel: &Kernel, chip: Chip) -> (Vec<([u64; 3], u64)>, u64) {
     match &kernel.body {
         Body::Map(m) => {
             let elems = m.rows * m.cols;
-            (vec![walk(elems, lanes(m.cols, kernel.dtype))], 0)
+            (vec![walk(elems, map_lanes(m, kernel.dtype))], 0)
         }
         Body::Gemm(g) => {
             let tile = Tile::of(g, kernel.dtype, chip);
@@ -307,7 +331,8 @@ fn shape(kernel: &Kernel, chip: Chip) -> (Vec<([u64; 3], u64)>, u64) {
             (stages, queries * computed.bytes())
         }
         &Body::Rotary { batch, seq, heads, head_dim, .. } => {
-            (vec![walk(batch * seq * heads * (head_dim / 2), 1)], 0)
+            let half = head_dim / 2;
+            (vec![walk(batch * seq * heads * half, lanes(half, kernel.dtype))], 0)
         }
         Body::CrossEntropy(c) => (vec![rows_of(c.rows, c.vocab), one], 8 * c.rows.max(1)),
         Body::CrossEntropyDx(c) => (vec![rows_of(c.rows, c.vocab)], 0),
@@ -316,9 +341,9 @@ fn shape(kernel: &Kernel, chip: Chip) -> (Vec<([u64; 3], u64)>, u64) {
         &Body::SwapBlocks { a, b, block } => {
             (vec![walk(a * b * block, lanes(block, kernel.dtype))], 0)
         }
-        Body::Cast { elems, .. } => (vec![walk(*elems, 1)], 0),
+        &Body::Cast { elems, to } => (vec![walk(elems, cast_lanes(kernel.dtype, to))], 0),
         Body::SumSquares { elems } => {
-            let parts = square_parts(*elems, chip);
+            let parts = square_parts(*elems, kernel.dtype, chip);
             (vec![([parts, 1, 1], BLOCK), one], 8 * parts)
         }
         Body::ClipScale { .. } => (vec![([1, 1, 1], 32)], 0),

@@ -26,13 +26,11 @@ fn uniforms<'c>(k: &Device<'_, 'c>, m: &Map) -> Vec<V<'c>> {
 pub(super) fn map(k: &Device<'_, '_>, m: &Map, dtype: Dtype) {
     let e = k.e;
     let uniforms = uniforms(k, m);
-    let lanes = launch::lanes(m.cols, dtype);
-    let pieces = m.rows * m.cols / lanes;
+    let lanes = launch::map_lanes(m, dtype);
     // One buffer may be both a scalar operand and an output only if that has one element, which one thread handles.
     let ones = scalar_operands(e, m.operands.iter().map(|o| o.access), &k.buffers);
     let is_broadcast = m.operands.iter().any(|o| matches!(o.access, Access::Row | Access::Column));
-    k.walk(pieces, |piece| {
-        let here = e.imul(piece, e.n(lanes));
+    k.pieces(m.rows * m.cols, lanes, |here, lanes| {
         let place = is_broadcast.then(|| (e.idiv(here, m.cols), e.irem(here, m.cols)));
         let (row, col): (I, I) = place.unwrap_or((here, here));
         let input = |i: u32| {

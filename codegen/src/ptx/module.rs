@@ -150,16 +150,16 @@ fn body(k: &Device<'_, '_>, kernel: &Kernel, stage: usize) {
         },
         &Body::Rotary { batch, seq, heads, head_dim, base, inverse } => {
             let base = base.get();
-            rotary::rotary(k, &Rotary { batch, seq, heads, head_dim, base, inverse });
+            rotary::rotary(k, &Rotary { batch, seq, heads, head_dim, base, inverse }, dtype);
         }
         Body::CrossEntropy(c) => rows::loss(k, c, dtype, stage),
         Body::CrossEntropyDx(c) => rows::loss_gradient(k, c, dtype),
         Body::Embedding(s) => rows::embedding(k, s, dtype),
-        Body::EmbeddingDw(s) => rows::embedding_gradient(k, s),
+        Body::EmbeddingDw(s) => rows::embedding_gradient(k, s, dtype),
         &Body::SumRows { rows, cols } => sums::rows(k, rows, cols, stage),
         &Body::SwapBlocks { a, b, block } => rows::swap_blocks(k, [a, b, block], dtype),
-        &Body::Cast { elems, to } => rows::cast(k, elems, to),
-        &Body::SumSquares { elems } => sums::squares(k, elems, stage),
+        &Body::Cast { elems, to } => rows::cast(k, elems, dtype, to),
+        &Body::SumSquares { elems } => sums::squares(k, elems, dtype, stage),
         Body::ClipScale { max_norm } => rows::clip_scale(k, max_norm.get()),
     }
 }

@@ -1,6 +1,7 @@
 //! Rotary positions: angles, and their sines and cosines, in f64 on the spot, so that no table grows with the sequence.
 
 use super::device::Device;
+use super::launch;
 use crate::kernel::Dtype;
 use crate::llvm::emit::{P, V, built};
 use crate::llvm::rows::Rotary;
@@ -69,25 +70,33 @@ fn frequencies<'c>(k: &Device<'_, 'c>, s: &Rotary) -> P<'c> {
 }
 
 /// `x, y`.
-pub(super) fn rotary(k: &Device<'_, '_>, s: &Rotary) {
+pub(super) fn rotary<'c>(k: &Device<'_, 'c>, s: &Rotary, dtype: Dtype) {
     let e = k.e;
     let half = s.head_dim / 2;
-    let dtype = e.dtype();
+    let computed = e.dtype();
     let table = frequencies(k, s);
-    k.walk(s.batch * s.seq * s.heads * half, |pair| {
+    let lanes = launch::lanes(half, dtype);
+    k.walk(s.batch * s.seq * s.heads * half / lanes, |piece| {
+        let pair = e.imul(piece, e.n(lanes));
         let (head_row, i) = (e.idiv(pair, half), e.irem(pair, half));
         let position = e.irem(e.idiv(head_row, s.heads), s.seq);
         e.set_dtype(Dtype::F64);
         let position = built(e.b.build_unsigned_int_to_float(position, e.ctx.f64_type(), ""));
-        let angle = e.mul(position.into(), e.load(table, i));
-        let (sine, cosine) = sine_cosine(k, angle);
-        let (sine, cosine) = (e.convert(sine, dtype), e.convert(cosine, dtype));
-        e.set_dtype(dtype);
+        let (sines, cosines): (Vec<V>, Vec<V>) = (0..lanes)
+            .map(|lane| {
+                let angle = e.mul(position.into(), e.load(table, e.iadd(i, e.n(lane))));
+                let (sine, cosine) = sine_cosine(k, angle);
+                (e.convert(sine, computed), e.convert(cosine, computed))
+            })
+            .unzip();
+        e.set_dtype(computed);
+        let joined = |parts: &[V<'c>]| if lanes == 1 { parts[0] } else { k.vector(parts) };
+        let (sine, cosine) = (joined(&sines), joined(&cosines));
         let sine = if s.inverse { e.neg(sine) } else { sine };
         let low = e.iadd(e.imul(head_row, e.n(s.head_dim)), i);
         let high = e.iadd(low, e.n(half));
-        let (a, b) = (e.load(k.buffers[0], low), e.load(k.buffers[0], high));
-        e.store(k.buffers[1], low, e.sub(e.mul(a, cosine), e.mul(b, sine)));
-        e.store(k.buffers[1], high, e.add(e.mul(a, sine), e.mul(b, cosine)));
+        let [a, b] = [low, high].map(|at| k.load(k.buffers[0], at, lanes));
+        k.store(k.buffers[1], low, e.sub(e.mul(a, cosine), e.mul(b, sine)));
+        k.store(k.buffers[1], high, e.add(e.mul(a, sine), e.mul(b, cosine)));
     });
 }

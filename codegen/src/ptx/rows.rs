@@ -9,11 +9,10 @@ use crate::llvm::rows::clip_factor;
 use inkwell::IntPredicate;
 
 /// `x, y`.
-pub(super) fn cast(k: &Device<'_, '_>, elems: u64, to: Dtype) {
-    let e = k.e;
-    k.walk(elems, |i| {
-        let value = e.convert(e.load(k.buffers[0], i), to.computed());
-        e.store(k.buffers[1], i, value);
+pub(super) fn cast(k: &Device<'_, '_>, elems: u64, from: Dtype, to: Dtype) {
+    k.pieces(elems, launch::cast_lanes(from, to), |i, lanes| {
+        let value = k.load(k.buffers[0], i, lanes);
+        k.store(k.buffers[1], i, k.converted(value, to.computed()));
     });
 }
 
@@ -55,22 +54,23 @@ pub(super) fn embedding(k: &Device<'_, '_>, s: &Embedding, dtype: Dtype) {
 
 /// `tokens, dy, dw`: a warp a row of the table, which reads all tokens and adds the rows of those that are its own. So
 /// the order of addition is that of the tokens, at the cost of reading them once a row of the table.
-pub(super) fn embedding_gradient(k: &Device<'_, '_>, s: &Embedding) {
+pub(super) fn embedding_gradient(k: &Device<'_, '_>, s: &Embedding, dtype: Dtype) {
     let e = k.e;
+    let lanes = launch::lanes(s.dim, dtype);
     let team = Team { threads: 32, per_block: 4 };
     let own = e.iadd(e.imul(k.block(0), e.n(4)), e.idiv(k.thread(), 32));
     e.if_true(e.icmp(IntPredicate::ULT, own, e.n(s.vocab)), || {
-        k.columns(team, s.dim, 1, |c| {
-            let sum = e.local(e.float(0.0));
+        k.columns(team, s.dim, lanes, |c| {
+            let sum = e.local(k.zero(lanes));
             e.for_each(e.n(0), e.n(s.rows), 1, |row| {
                 let value = e.load(k.buffers[0], row).into_int_value();
                 let value = built(e.b.build_int_s_extend(value, e.i64(), ""));
                 e.if_true(e.icmp(IntPredicate::EQ, value, own), || {
                     let at = e.iadd(e.imul(row, e.n(s.dim)), c);
-                    e.set(&sum, e.add(e.get(&sum), e.load(k.buffers[1], at)));
+                    e.set(&sum, e.add(e.get(&sum), k.load(k.buffers[1], at, lanes)));
                 });
             });
-            e.store(k.buffers[2], e.iadd(e.imul(own, e.n(s.dim)), c), e.get(&sum));
+            k.store(k.buffers[2], e.iadd(e.imul(own, e.n(s.dim)), c), e.get(&sum));
         });
     });
 }

@@ -81,17 +81,19 @@ pub(super) fn workspace_total<'c>(k: &Device<'_, 'c>, count: u64, then: impl FnO
 }
 
 /// `x, total`: sum of squares in f64.
-pub(super) fn squares(k: &Device<'_, '_>, elems: u64, stage: usize) {
+pub(super) fn squares(k: &Device<'_, '_>, elems: u64, dtype: Dtype, stage: usize) {
     let e = k.e;
     if stage == 1 {
-        let count = launch::square_parts(elems, k.chip);
+        let count = launch::square_parts(elems, dtype, k.chip);
         return workspace_total(k, count, |total| e.store(k.buffers[1], e.n(0), total));
     }
     e.set_dtype(Dtype::F64);
     let sum = e.local(e.float(0.0));
-    k.walk(elems, |i| {
-        let value = e.convert(e.load(k.buffers[0], i), Dtype::F64);
-        e.set(&sum, e.add(e.get(&sum), e.mul(value, value)));
+    k.pieces(elems, launch::widest(dtype), |i, lanes| {
+        let value = k.converted(k.load(k.buffers[0], i, lanes), Dtype::F64);
+        let square = e.mul(value, value);
+        let square = if lanes == 1 { square } else { e.lane_sum(square) };
+        e.set(&sum, e.add(e.get(&sum), square));
     });
     let team = Team { threads: BLOCK, per_block: 1 };
     let total = k.together(team, e.get(&sum), |a, b| e.add(a, b));
