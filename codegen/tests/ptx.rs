@@ -8,7 +8,10 @@ mod catalog;
 mod support;
 
 use piper_codegen::Isolation;
-use piper_codegen::kernel::{Attention, Body, Dtype, Gemm, Kernel, Mode};
+use piper_codegen::catalog::{self as single, AdamW};
+use piper_codegen::kernel::{
+    Attention, Body, CrossEntropy, Dtype, Embedding, Gemm, Kernel, Mode, Norm, NormKind,
+};
 use piper_codegen::ptx::{Chip, PtxKernel, compile};
 use piper_ptx::{Arg, Machine, Module};
 use support::{Data, agree, by_reference, random_data};
@@ -86,7 +89,7 @@ fn check_kernels(chip: Chip, kernels: &[Kernel]) -> usize {
     let named: Vec<_> = kernels.iter().map(|k| (k.symbol(), k.clone())).collect();
     let (text, launched) = compile(&named, chip, Isolation::InProcess).expect("PTX");
     let module = Module::parse(&text).unwrap_or_else(|e| panic!("{e}"));
-    assert_eq!(module.target(), chip.name());
+    assert_eq!(module.target(), chip.architecture());
     for (seed, (kernel, launched)) in (0u64..).zip(kernels.iter().zip(&launched)) {
         let mut data = random_data(kernel, seed, tokens_below(kernel));
         // Second moments are not negative.
@@ -139,6 +142,89 @@ fn large_tiles_of_tensor_cores_give_what_the_reference_gives() {
     check_kernels(Chip::Sm80, &kernels);
 }
 
+/// The same by warpgroups, whose operands lie in cores: every way of storing them, with edges.
+#[test]
+fn products_of_warpgroups_give_what_the_reference_gives() {
+    let ways = [(false, false), (false, true), (true, false), (true, true)];
+    let product = |m, n, k, (a, b)| Gemm { batch: 132, ..catalog::gemm(m, n, k, a, b) };
+    let mut products: Vec<_> = ways.iter().map(|&way| product(40, 136, 72, way)).collect();
+    products.extend(ways.map(|way| Gemm { batch: 66, ..product(130, 24, 200, way) }));
+    products.extend(ways.map(|way| product(9, 7, 33, way)));
+    let kernels: Vec<_> =
+        products.into_iter().map(|g| Kernel { dtype: Dtype::Bf16, body: Body::Gemm(g) }).collect();
+    check_kernels(Chip::Sm90aWarpgroups, &kernels);
+}
+
+/// Bytes of each load from and each store to global memory in a text, and whether it is a store.
+fn accesses(text: &str) -> Vec<(bool, u32)> {
+    let access = |line: &str| {
+        let opcode = line.split_whitespace().find(|word| word.contains(".global."))?;
+        let mut words = opcode.split('.');
+        let is_store = match words.next()? {
+            "ld" => false,
+            "st" => true,
+            _ => return None,
+        };
+        if words.next()? != "global" {
+            return None;
+        }
+        let words: Vec<_> = words.collect();
+        let count =
+            words.iter().find_map(|w| w.strip_prefix('v')).map_or(Some(1), |n| n.parse().ok())?;
+        let bits: u32 = words.last()?.trim_start_matches(char::is_alphabetic).parse().ok()?;
+        Some((is_store, count * bits / 8))
+    };
+    text.lines().filter_map(access).collect()
+}
+
+/// Where rows are multiples of 16 bytes, accesses are that wide; where they are not, only what is left over is narrower.
+#[test]
+fn memory_is_accessed_16_bytes_at_a_time() {
+    let constants = AdamW { beta1: 0.9, beta2: 0.999, eps: 1e-8, weight_decay: 0.01 };
+    for dtype in catalog::DTYPES {
+        let norm = |cols| Norm { kind: NormKind::Layer, rows: 8, cols, eps: 1e-5.into() };
+        let loss = CrossEntropy { rows: 8, vocab: 1024, denominator: 8 };
+        let of = |body| Kernel { dtype, body };
+        let to = if dtype == Dtype::F32 { Dtype::Bf16 } else { Dtype::F32 };
+        let rotary = Body::Rotary {
+            batch: 1,
+            seq: 64,
+            heads: 2,
+            head_dim: 64,
+            base: 10000.0.into(),
+            inverse: false,
+        };
+        // With the loads that are of single numbers by their nature: a token, a scale.
+        let kernels = [
+            (single::add(dtype, 1024), 0),
+            (single::gelu(dtype, 1024), 0),
+            (single::gelu_dx(dtype, 1024), 0),
+            (single::sgd(dtype, 1024, 0.01, Some(0.9)), 1),
+            (single::adamw(dtype, 1024, constants), 1),
+            (of(Body::Norm(norm(1024))), 0),
+            (of(Body::NormDx(norm(1024))), 0),
+            (of(Body::CrossEntropyDx(loss)), 2),
+            (of(Body::Embedding(Embedding { rows: 8, vocab: 11, dim: 1024 })), 1),
+            (of(Body::SwapBlocks { a: 3, b: 5, block: 64 }), 0),
+            (of(Body::Cast { elems: 1024, to }), 0),
+            (of(rotary), 0),
+        ];
+        for (kernel, singles) in kernels {
+            let named = [("k".to_owned(), kernel.clone())];
+            let (text, _) = compile(&named, Chip::Sm80, Isolation::InProcess).expect("PTX");
+            let found = accesses(&text);
+            let narrow = |is_store| found.iter().filter(|a| a.0 == is_store && a.1 < 16).count();
+            assert!(found.len() > singles, "{kernel:?}: {found:?}");
+            assert!(narrow(true) == 0 && narrow(false) <= singles, "{kernel:?}: {found:?}");
+        }
+        let tail = [("k".to_owned(), single::gelu(dtype, 1027))];
+        let (text, _) = compile(&tail, Chip::Sm80, Isolation::InProcess).expect("PTX");
+        let element = u32::try_from(dtype.bytes()).expect("a few bytes");
+        let expected = [(false, 16), (true, 16), (false, element), (true, element)];
+        assert_eq!(accesses(&text), expected, "{dtype:?}");
+    }
+}
+
 /// Heads wider than 64, whose gradients two warps share, at the edges of tiles of queries and keys.
 #[test]
 fn attention_of_wide_heads_gives_what_the_reference_gives() {
@@ -158,9 +244,13 @@ fn attention_of_wide_heads_gives_what_the_reference_gives() {
 /// Widths that no copy of two elements fits, and that fill no warp's part.
 #[test]
 fn attention_of_odd_wide_heads_gives_what_the_reference_gives() {
-    let shapes = [65, 66, 100, 127]
-        .map(|head_dim| Attention { batch: 1, seq: 70, heads: 2, kv_heads: 1, head_dim });
-    let kernels =
-        shapes.map(|shape| Kernel { dtype: Dtype::Bf16, body: Body::AttentionDx(shape) });
+    let shapes = [65, 66, 100, 127].map(|head_dim| Attention {
+        batch: 1,
+        seq: 70,
+        heads: 2,
+        kv_heads: 1,
+        head_dim,
+    });
+    let kernels = shapes.map(|shape| Kernel { dtype: Dtype::Bf16, body: Body::AttentionDx(shape) });
     check_kernels(Chip::Sm80, &kernels);
 }

@@ -61,6 +61,23 @@ pub(crate) enum Tile {
 /// Operations of atomics and warp reductions: old value and operands to new value.
 pub(crate) type Update = fn(old: u64, operand: u64, second: u64) -> u64;
 
+/// A product of four warps, of matrices in shared memory.
+#[derive(Clone, Debug)]
+pub(crate) struct Product {
+    pub(crate) columns: u32,
+    /// bf16, or f16.
+    pub(crate) is_bf16: bool,
+    pub(crate) sums: Vec<u32>,
+    /// Descriptors.
+    pub(crate) a: Source,
+    pub(crate) b: Source,
+    /// Whether the sums are added to.
+    pub(crate) is_added: Source,
+    pub(crate) is_negated: [bool; 2],
+    /// Whether runs in memory lie across the contraction.
+    pub(crate) is_across: [bool; 2],
+}
+
 #[derive(Clone, Debug)]
 pub(crate) enum Op {
     Compute {
@@ -166,6 +183,12 @@ pub(crate) enum Op {
         b: Vec<Source>,
         c: Vec<Source>,
     },
+    ProxyFence,
+    Product(Product),
+    ProductFence,
+    ProductCommit,
+    /// Waits until at most so many groups are under way.
+    ProductWait(u32),
 }
 
 /// Classes that instructions are counted by.

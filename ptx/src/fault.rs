@@ -21,6 +21,8 @@ pub enum FaultKind {
     InactiveLanes,
     /// Memory that an asynchronous copy is still filling is used.
     EarlyRead,
+    /// An asynchronous unit uses memory or registers without the fence that it wants first.
+    Unfenced,
     /// The kernel does not end within the step limit.
     StepLimit,
     /// `trap`, or an operand that the instruction does not allow.

@@ -242,7 +242,7 @@ fn launches_that_do_not_fit() {
 fn what_is_not_supported_is_said_at_load() {
     for (body, word) in [
         ("tex.2d.v4.f32.s32 {%r1, %r2, %r3, %r4}, [x, {%r1, %r2}];", "expected"),
-        ("wgmma.fence.sync.aligned;", "`wgmma.fence.sync.aligned`"),
+        ("tcgen05.wait::ld.sync.aligned;", "`tcgen05.wait::ld.sync.aligned`"),
         ("add.weird.s32 %r2, %r1, 1;", "with `.weird`"),
         ("add.s32 %r2, %r1;", "takes 2 sources, not 1"),
         ("bra $nowhere;", "$nowhere is no label"),

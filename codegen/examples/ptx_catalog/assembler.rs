@@ -25,7 +25,7 @@ pub(crate) struct Entry {
 pub(crate) fn assemble(ptxas: &Path, chip: Chip, file: &Path) -> Result<Vec<Entry>, String> {
     let cubin = file.with_extension("cubin");
     let mut command = Command::new(ptxas);
-    command.args(["-v", "-arch", chip.name(), "-o"]).arg(&cubin).arg(file);
+    command.args(["-v", "-arch", chip.architecture(), "-o"]).arg(&cubin).arg(file);
     let output = command.output().map_err(|e: io::Error| format!("{}: {e}", ptxas.display()))?;
     let said = String::from_utf8_lossy(&output.stderr);
     if output.status.success() {

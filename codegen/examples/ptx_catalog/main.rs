@@ -80,7 +80,7 @@ fn run(options: &Options) -> Result<(), String> {
         catalog::DTYPES
             .into_iter()
             .filter(is_wanted)
-            .flat_map(|d| Chip::ALL.map(|chip| Job::Catalogue(chip, d))),
+            .flat_map(|d| chips(d).map(move |chip| Job::Catalogue(chip, d))),
     );
     let (next, done) = (AtomicUsize::new(0), Mutex::new(vec![]));
     std::thread::scope(|scope| {
@@ -157,6 +157,12 @@ fn dynamic_shared(text: &str) -> Vec<u32> {
         words.windows(2).find(|pair| pair[0] == "shared").and_then(|pair| pair[1].parse().ok())
     };
     head.flat_map(|line| line.split(", then ")).map(|stage| bytes(stage).unwrap_or(0)).collect()
+}
+
+/// The chips that kernels over an element type differ for.
+fn chips(dtype: Dtype) -> impl Iterator<Item = Chip> {
+    let more = (dtype == Dtype::Bf16).then_some(Chip::Sm90aWarpgroups);
+    Chip::ALL.into_iter().chain(more)
 }
 
 fn name(dtype: Dtype) -> String {

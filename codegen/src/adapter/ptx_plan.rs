@@ -29,7 +29,7 @@ pub fn compile_ptx_plan(
     plan.misc.target = chip.target().triple.unwrap_or_default();
     plan.misc.notes.retain(|(name, _)| name != "vectors");
     let kernels = launched.iter().map(launches).collect();
-    plan.code = Code::Ptx(Ptx { chip: chip.name().to_owned(), text, kernels });
+    plan.code = Code::Ptx(Ptx { chip: chip.architecture().to_owned(), text, kernels });
     Ok(())
 }
 

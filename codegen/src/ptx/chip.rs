@@ -10,6 +10,8 @@ pub enum Chip {
     Sm80,
     /// Compute capability 9.0 with its own instructions (H100, H200).
     Sm90a,
+    /// The same with products of bf16 by warpgroups (`wgmma`), which no GPU has run yet: only by name.
+    Sm90aWarpgroups,
     /// Compute capability 10.0 with its own instructions (B200).
     Sm100a,
 }
@@ -37,28 +39,37 @@ pub struct ChipLimits {
 }
 
 impl Chip {
-    /// All chips.
+    /// The chips whose code is complete and picked by default; [`Self::Sm90aWarpgroups`] is not.
     pub const ALL: [Self; 3] = [Self::Sm80, Self::Sm90a, Self::Sm100a];
 
-    /// LLVM's and `ptxas`'s name: `sm_80`.
+    /// What users call it: `sm_80`.
     pub fn name(self) -> &'static str {
         match self {
+            Self::Sm90aWarpgroups => "sm_90a+wgmma",
+            chip => chip.architecture(),
+        }
+    }
+
+    /// LLVM's and `ptxas`'s name, which is that of the PTX's target: `sm_80`.
+    pub fn architecture(self) -> &'static str {
+        match self {
             Self::Sm80 => "sm_80",
-            Self::Sm90a => "sm_90a",
+            Self::Sm90a | Self::Sm90aWarpgroups => "sm_90a",
             Self::Sm100a => "sm_100a",
         }
     }
 
     /// The chip of that name.
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|chip| chip.name() == name)
+        let mut all = Self::ALL.into_iter().chain([Self::Sm90aWarpgroups]);
+        all.find(|chip| chip.name() == name)
     }
 
     /// The PTX version of the text, in LLVM's spelling. LLVM ends the process if it is too old for the chip; newer ones
     /// need newer drivers, so it is the oldest that names the chip and has what kernels use.
     pub fn ptx_version(self) -> &'static str {
         match self {
-            Self::Sm80 | Self::Sm90a => "ptx80",
+            Self::Sm80 | Self::Sm90a | Self::Sm90aWarpgroups => "ptx80",
             Self::Sm100a => "ptx86",
         }
     }
@@ -78,7 +89,7 @@ impl Chip {
     pub fn limits(self) -> ChipLimits {
         let (multiprocessors, shared_bytes) = match self {
             Self::Sm80 => (108, 164 << 10),
-            Self::Sm90a => (132, 228 << 10),
+            Self::Sm90a | Self::Sm90aWarpgroups => (132, 228 << 10),
             Self::Sm100a => (148, 228 << 10),
         };
         ChipLimits {
@@ -115,6 +126,9 @@ mod tests {
     #[test]
     fn names_are_read_back() {
         assert!(Chip::ALL.iter().all(|&chip| Chip::named(chip.name()) == Some(chip)));
+        let opted = Chip::named("sm_90a+wgmma");
+        assert_eq!(opted, Some(Chip::Sm90aWarpgroups));
+        assert_eq!(opted.map(Chip::architecture), Some("sm_90a"));
         assert_eq!(Chip::named("sm_35"), None);
     }
 

@@ -65,6 +65,7 @@ impl Tile {
         let blocks = g.m.div_ceil(rows_of_large) * g.n.div_ceil(cols_of_large) * g.batch;
         let is_large = blocks >= u64::from(chip.limits().multiprocessors);
         match (dtype, is_large) {
+            (Dtype::Bf16, true) if chip == Chip::Sm90aWarpgroups => Self { m: 128, n: 128, k: 64 },
             (Dtype::Bf16, true) => Self { m: 128, n: 128, k: 32 },
             (Dtype::Bf16, false) => Self { m: 64, n: 64, k: 32 },
             // Two registers a number: a deeper panel would not leave enough of them.
@@ -73,6 +74,11 @@ impl Tile {
             (_, true) => Self { m: 128, n: 64, k: 16 },
         }
     }
+
+    /// Whether two groups of four warps multiply it from shared memory: no other tile is as deep.
+    pub(super) fn is_of_warpgroups(self) -> bool {
+        self.k == 64
+    }
 }
 
 /// Elements from one row of a panel of tensor cores to the next: 16 bytes more than its width, which is a multiple of 16
@@ -80,6 +86,10 @@ impl Tile {
 pub(super) fn stride(width: u64) -> u64 {
     width + 8
 }
+
+/// Elements from one core of eight runs of eight to the next beside it: 16 bytes more than a core, so that the same run of
+/// neighbouring cores lies in different banks.
+pub(super) const CORE: u64 = 72;
 
 /// Widest asynchronous copy that runs of `elems` elements of bf16 allow, in elements: 16, 8 or 4 bytes. One element means
 /// that they are copied one by one.
@@ -104,12 +114,15 @@ pub(super) struct Pipeline {
 impl Pipeline {
     pub(super) fn of(g: &Gemm, tile: Tile) -> Self {
         let panel = |extent: u64, is_along: bool| match is_along {
+            _ if tile.is_of_warpgroups() => extent / 8 * (tile.k / 8) * CORE,
             true => extent * stride(tile.k),
             false => tile.k * stride(extent),
         };
         let left_elems = panel(tile.m, !g.transpose_a);
         let slot_elems = left_elems + panel(tile.n, g.transpose_b);
-        Self { slots: if tile.m > 64 { 4 } else { 3 }, left_elems, slot_elems }
+        // As many as leave room for a second block.
+        let slots = if tile.m > 64 && !tile.is_of_warpgroups() { 4 } else { 3 };
+        Self { slots, left_elems, slot_elems }
     }
 
     /// Bytes of shared memory: the slots, or the sums in f32, which follow them in the same place.
@@ -273,8 +286,9 @@ fn dynamic_shared(kernel: &Kernel, step: usize, chip: Chip) -> u64 {
             TensorAttention::of(shape, kernel.dtype, false).map_or(0, |t| t.bytes(1, 0))
         }
         // Queries need gradients of scores, keys and values also the probabilities.
-        Body::AttentionDx(shape) if step > 0 => TensorAttention::of(shape, kernel.dtype, true)
-            .map_or(0, |t| t.bytes(2, step as u64)),
+        Body::AttentionDx(shape) if step > 0 => {
+            TensorAttention::of(shape, kernel.dtype, true).map_or(0, |t| t.bytes(2, step as u64))
+        }
         _ => 0,
     }
 }

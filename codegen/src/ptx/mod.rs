@@ -22,6 +22,8 @@ mod device;
 mod gemm;
 #[cfg(feature = "llvm")]
 mod gemm_tensor;
+#[cfg(feature = "llvm")]
+mod gemm_warpgroup;
 #[cfg_attr(not(feature = "llvm"), allow(dead_code))]
 mod launch;
 #[cfg(feature = "llvm")]

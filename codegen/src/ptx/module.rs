@@ -2,10 +2,10 @@
 
 use super::chip::Chip;
 use super::device::Device;
-use super::launch::{PtxKernel, Stage, TensorAttention};
+use super::launch::{PtxKernel, Stage, TensorAttention, Tile};
 use super::{
-    attention, attention_gradient, attention_tensor, gemm, gemm_tensor, map, norm, rotary, rows,
-    sums,
+    attention, attention_gradient, attention_tensor, gemm, gemm_tensor, gemm_warpgroup, map, norm,
+    rotary, rows, sums,
 };
 use crate::error::CodegenError;
 use crate::kernel::{Body, Dtype, Kernel, Mode};
@@ -49,7 +49,7 @@ pub fn ptx_text(kernels: &[(String, Kernel)], target: &Target) -> Result<String,
         .map_err(|m| refused(m.to_string()))?
         .create_target_machine(
             &triple,
-            &target.cpu,
+            chip.architecture(),
             &target.features,
             OptimizationLevel::Aggressive,
             RelocMode::Default,
@@ -132,7 +132,10 @@ fn body(k: &Device<'_, '_>, kernel: &Kernel, stage: usize) {
     let dtype = kernel.dtype;
     match &kernel.body {
         Body::Map(m) => map::map(k, m, dtype),
-        Body::Gemm(g) if dtype == Dtype::Bf16 => gemm_tensor::gemm(k, g),
+        Body::Gemm(g) if dtype == Dtype::Bf16 => match Tile::of(g, dtype, k.chip) {
+            tile if tile.is_of_warpgroups() => gemm_warpgroup::gemm(k, g, tile),
+            tile => gemm_tensor::gemm(k, g, tile),
+        },
         Body::Gemm(g) => gemm::gemm(k, g, dtype),
         Body::Norm(n) => norm::forward(k, n, dtype),
         Body::NormDx(n) => norm::input_gradient(k, n, dtype),

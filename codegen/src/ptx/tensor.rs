@@ -63,11 +63,26 @@ impl<'c> Device<'_, 'c> {
         source: &dyn Fn(I<'c>, I<'c>) -> (I<'c>, Option<I<'c>>),
     ) {
         let e = self.e;
+        let place = |row, col| e.iadd(e.imul(row, e.n(stride(panel.width))), col);
+        self.fill_places(panel, threads, lanes, from, source, &place);
+    }
+
+    /// The same for a panel whose element at a row and a column lies at a place of its own; `lanes` of a row lie together.
+    pub(super) fn fill_places(
+        &self,
+        panel: Panel<'c>,
+        threads: u64,
+        lanes: u64,
+        from: P<'c>,
+        source: &dyn Fn(I<'c>, I<'c>) -> (I<'c>, Option<I<'c>>),
+        place: &dyn Fn(I<'c>, I<'c>) -> I<'c>,
+    ) {
+        let e = self.e;
         let in_row = panel.width / lanes;
         let pieces = panel.rows * in_row;
         let copy = |piece: I<'c>| {
             let (row, col) = (e.idiv(piece, in_row), e.imul(e.irem(piece, in_row), e.n(lanes)));
-            let to = e.at(panel.base, e.iadd(e.imul(row, e.n(stride(panel.width))), col));
+            let to = e.at(panel.base, place(row, col));
             let (index, inside) = source(row, col);
             let index = match inside {
                 Some(inside) => {

@@ -50,7 +50,9 @@ impl<'m> Loader<'m> {
             "ld" | "ldu" | "st" | "atom" | "red" | "cp" | "ldmatrix" | "prefetch" | "prefetchu"
             | "discard" | "applypriority" => self.memory(frame, i, root, &mut m)?,
             "bar" | "barrier" | "membar" | "fence" | "shfl" | "vote" | "activemask" | "redux"
-            | "mma" | "griddepcontrol" | "nanosleep" => self.warp(frame, i, root, &mut m)?,
+            | "mma" | "wgmma" | "griddepcontrol" | "nanosleep" => {
+                self.warp(frame, i, root, &mut m)?
+            }
             "cvt" => (self.cvt(frame, i, &mut m)?, Class::Move),
             "setp" => return self.setp(frame, i, &mut m, guard),
             _ => self.arithmetic(frame, i, root, &mut m)?,

@@ -32,6 +32,12 @@ impl<'i> Modifiers<'i> {
         words.iter().copied().find(|word| self.take(word))
     }
 
+    /// Takes the first word that begins with `start`, and gives what follows.
+    pub(super) fn take_after(&mut self, start: &str) -> Option<&'i str> {
+        let at = self.words.iter().position(|w| w.starts_with(start))?;
+        self.words.remove(at).strip_prefix(start)
+    }
+
     /// Takes every word for which `is_ignored` holds.
     pub(super) fn ignore(&mut self, is_ignored: impl Fn(&str) -> bool) {
         self.words.retain(|word| !is_ignored(word));

@@ -4,7 +4,7 @@ use super::memory::update_of;
 use super::modifiers::Modifiers;
 use super::{Frame, Loader, Result};
 use crate::ast::{Instruction, Operand, Type};
-use crate::code::{Class, Op, Shuffle, Source, Tile, Vote};
+use crate::code::{Class, Op, Product, Shuffle, Source, Tile, Vote};
 use crate::error::SourceError;
 
 impl<'m> Loader<'m> {
@@ -17,6 +17,13 @@ impl<'m> Loader<'m> {
     ) -> Result<(Op, Class)> {
         match root {
             "bar" | "barrier" => Ok((self.barrier(frame, i, root, m)?, Class::Barrier)),
+            "fence" if m.take("proxy") => {
+                if m.take_any(&["async", "async::shared::cta"]).is_none() {
+                    return Err(m.unsupported("of this kind"));
+                }
+                m.ignore(|w| w == "shared::cta");
+                Ok((Op::ProxyFence, Class::Barrier))
+            }
             "membar" | "fence" => {
                 m.ignore(|_| true);
                 Ok((Op::Fence, Class::Barrier))
@@ -47,6 +54,7 @@ impl<'m> Loader<'m> {
                 Ok((op, Class::Warp))
             }
             "mma" => Ok((self.mma(frame, i, m)?, Class::Tensor)),
+            "wgmma" => self.wgmma(frame, i, m),
             _ => {
                 m.ignore(|_| true);
                 Ok((Op::Nothing, Class::Control))
@@ -148,6 +156,79 @@ impl<'m> Loader<'m> {
             value: self.source(frame, value, Type::Pred, i.place)?,
             mask: self.source(frame, mask, Type::B32, i.place)?,
         })
+    }
+
+    fn wgmma(
+        &mut self,
+        frame: &mut Frame<'m>,
+        i: &'m Instruction,
+        m: &mut Modifiers<'m>,
+    ) -> Result<(Op, Class)> {
+        m.ignore(|w| matches!(w, "sync" | "aligned"));
+        match m.take_any(&["mma_async", "fence", "commit_group", "wait_group"]) {
+            Some("mma_async") => Ok((self.product(frame, i, m)?, Class::Tensor)),
+            Some("fence") => Ok((Op::ProductFence, Class::Tensor)),
+            Some("commit_group") => Ok((Op::ProductCommit, Class::Tensor)),
+            Some(_) => {
+                let [Operand::Int(count)] = m.operands()? else {
+                    return Err(SourceError::new(i.place, "`wgmma.wait_group` takes a number"));
+                };
+                Ok((Op::ProductWait(*count as u32), Class::Tensor))
+            }
+            None => Err(m.unsupported("")),
+        }
+    }
+
+    /// `wgmma.mma_async.sync.aligned.m64nNk16.f32.T.T sums, a, b, is-added, ±1, ±1, is-across, is-across;`
+    fn product(
+        &mut self,
+        frame: &Frame<'m>,
+        i: &'m Instruction,
+        m: &mut Modifiers<'m>,
+    ) -> Result<Op> {
+        let shape = m.take_after("m64n").and_then(|rest| rest.strip_suffix("k16"));
+        let columns = shape.and_then(|n| n.parse::<u32>().ok());
+        let Some(columns) = columns.filter(|n| n.is_multiple_of(8) && (8..=256).contains(n)) else {
+            return Err(m.unsupported("of this shape"));
+        };
+        let is_bf16 = match [m.ty()?, m.ty()?, m.ty()?] {
+            [Type::Bf16, Type::Bf16, Type::F32] => true,
+            [Type::F16, Type::F16, Type::F32] => false,
+            _ => return Err(m.unsupported("of these types")),
+        };
+        let [Operand::Vector(sums), a, b, is_added, signs @ .., across_a, across_b] =
+            m.operands::<8>()?
+        else {
+            return Err(SourceError::new(i.place, "`wgmma.mma_async` has a vector of sums"));
+        };
+        if matches!(a, Operand::Vector(_)) {
+            return Err(m.unsupported("with a left matrix in registers"));
+        }
+        if sums.len() != columns as usize / 2 {
+            let message = format!("{columns} columns are {} registers a thread", columns / 2);
+            return Err(SourceError::new(i.place, message));
+        }
+        let sign = |operand: &Operand| match operand {
+            Operand::Int(1) => Ok(false),
+            Operand::Int(n) if *n as i32 == -1 => Ok(true),
+            _ => Err(SourceError::new(i.place, "matrices are scaled by 1 or -1")),
+        };
+        let flag = |operand: &Operand| match operand {
+            Operand::Int(n @ 0..=1) => Ok(*n == 1),
+            _ => Err(SourceError::new(i.place, "a matrix is transposed (1) or not (0)")),
+        };
+        let sums =
+            sums.iter().map(|sum| self.destination(frame, sum, i.place)).collect::<Result<_>>()?;
+        Ok(Op::Product(Product {
+            columns,
+            is_bf16,
+            sums,
+            is_negated: [sign(&signs[0])?, sign(&signs[1])?],
+            is_across: [flag(across_a)?, flag(across_b)?],
+            a: self.source(frame, a, Type::B64, i.place)?,
+            b: self.source(frame, b, Type::B64, i.place)?,
+            is_added: self.source(frame, is_added, Type::Pred, i.place)?,
+        }))
     }
 
     /// `mma.sync.aligned.m16n8kK.row.col.f32.A.B.f32`.

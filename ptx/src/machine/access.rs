@@ -223,6 +223,13 @@ impl Launch<'_> {
                 format!("shared memory at offset {offset:#x} is read before anybody wrote it");
             return trouble(FaultKind::Uninitialised, lane, message);
         }
+        if kind != Kind::Read && block.operands.write(w * WARP + lane, offset, bytes) {
+            let message = format!(
+                "shared memory at offset {offset:#x} is written while a product that reads it is under way: wait for it with \
+                 wgmma.wait_group, and then at a barrier"
+            );
+            return trouble(FaultKind::Race, lane, message);
+        }
         match kind {
             Kind::Read => self.stats.shared_read += u64::from(bytes),
             Kind::Write => self.stats.shared_written += u64::from(bytes),

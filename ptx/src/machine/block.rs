@@ -9,7 +9,8 @@ use super::Checks;
 use super::asynchronous::Copies;
 use super::memory::{Bytes, Global};
 use super::shadow::Stamp;
-use crate::code::{Code, Lanes, Source, WARP};
+use super::warpgroup::{Operands, Products};
+use crate::code::{Code, Lanes, Op, Source, WARP};
 use crate::fault::{Fault, FaultKind, Trouble, trouble};
 use crate::kernel::Kernel;
 use crate::special::Special;
@@ -64,6 +65,7 @@ pub(super) struct Warp {
     pub(super) alive: u32,
     /// What this warp has seen of each warp of the block; see `shadow`.
     pub(super) clock: Vec<u32>,
+    pub(super) products: Products,
     thread: [Lanes; 3],
     steps: u64,
 }
@@ -84,6 +86,7 @@ pub(super) struct Block {
     /// Bytes of local memory from thread to thread.
     pub(super) local_stride: u64,
     pub(super) copies: Copies,
+    pub(super) operands: Operands,
     /// Blocks whose writes this one has seen through atomics.
     pub(super) acquired: FxHashSet<u32>,
     pub(super) has_fenced: bool,
@@ -112,6 +115,7 @@ impl Launch<'_> {
         let threads: u32 = self.block.iter().product();
         let warps = threads.div_ceil(WARP as u32);
         let stride = self.code.local_bytes.next_multiple_of(16);
+        let has_products = self.code.steps.iter().any(|step| matches!(step.op, Op::Product(_)));
         let mut block = Block {
             number: 0,
             at: [0; 3],
@@ -120,6 +124,7 @@ impl Launch<'_> {
             local: Bytes::new((stride * u64::from(threads)) as usize),
             local_stride: stride,
             copies: Copies::new(threads as usize, self.shared_bytes as usize),
+            operands: Operands::new(threads as usize, self.shared_bytes as usize, has_products),
             acquired: FxHashSet::default(),
             has_fenced: false,
             period: 0,
@@ -154,6 +159,7 @@ impl Launch<'_> {
             groups: Vec::new(),
             alive: 0,
             clock: vec![0; warps as usize],
+            products: Products::default(),
             thread,
             steps: 0,
         }
@@ -167,11 +173,13 @@ impl Launch<'_> {
         block.acquired.clear();
         block.has_fenced = false;
         block.barriers = Default::default();
+        block.operands.clear();
         for (number, warp) in block.warps.iter_mut().enumerate() {
             let lanes = (threads - (number * WARP) as u32).min(WARP as u32);
             warp.alive = u32::MAX >> (WARP as u32 - lanes);
             warp.written.fill(0);
             warp.clock.fill(0);
+            warp.products = Products::default();
             warp.groups.clear();
             warp.groups.push(Group { at: 0, lanes: warp.alive, state: State::Ready });
             warp.steps = 0;
@@ -185,7 +193,10 @@ impl Launch<'_> {
                 has_moved |= self.run_warp(block, w)?;
             }
             if block.warps.iter().all(|warp| warp.groups.is_empty()) {
-                return Ok(());
+                return match self.uneven_products(block) {
+                    Some((w, at, trouble)) => Err(self.fault(block, w, at, trouble)),
+                    None => Ok(()),
+                };
             }
             if !has_moved {
                 return Err(self.stuck(block));
@@ -434,6 +445,13 @@ impl Launch<'_> {
 
     fn register<'w>(&self, warp: &'w Warp, number: u32, active: u32) -> Result<&'w Lanes, Trouble> {
         let missing = active & !warp.written[number as usize];
+        if missing != 0 && warp.products.is_sum(number) {
+            let name = &self.code.registers[number as usize].0;
+            let message = format!(
+                "register {name} is used while a product into it is under way: wait for it with wgmma.wait_group"
+            );
+            return trouble(FaultKind::EarlyRead, missing.trailing_zeros() as usize, message);
+        }
         if missing != 0 && self.checks.uninitialised {
             return trouble(
                 FaultKind::Uninitialised,

@@ -118,6 +118,18 @@ impl Launch<'_> {
                 }
                 self.mma(block, w, active, (*tile, *depth as usize), d, a, b, c)?;
             }
+            Op::ProxyFence => self.proxy_fence(block, w, active),
+            Op::Product(_) | Op::ProductFence | Op::ProductCommit | Op::ProductWait(_) => {
+                if !self.meets(block, w, active, Source::Value(u64::from(u32::MAX)))? {
+                    return Ok(Flow::Meet);
+                }
+                match op {
+                    Op::Product(product) => self.product(block, w, at, active, product)?,
+                    Op::ProductWait(count) => self.product_wait(block, w, *count)?,
+                    Op::ProductCommit => self.product_commit(block, w),
+                    _ => self.product_fence(block, w),
+                }
+            }
         }
         Ok(Flow::Next)
     }

@@ -8,6 +8,7 @@ mod memory;
 mod shadow;
 mod tile;
 mod together;
+mod warpgroup;
 
 use std::sync::Arc;
 

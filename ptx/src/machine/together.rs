@@ -114,6 +114,11 @@ impl Launch<'_> {
                 "the thread exits before it has waited for its asynchronous copies".to_string();
             return trouble(FaultKind::EarlyRead, lane, message);
         }
+        if block.warps[w].products.is_under_way() {
+            let message = "the thread exits before it has waited for its products".to_string();
+            let lane = active.trailing_zeros() as usize;
+            return trouble(FaultKind::EarlyRead, lane, message);
+        }
         Ok(Flow::Exit)
     }
 }
