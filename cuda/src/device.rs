@@ -32,6 +32,7 @@ pub(crate) struct Device {
     pub(crate) driver: &'static Driver,
     /// Device of the mesh.
     pub(crate) number: usize,
+    ordinal: usize,
     // In the order in which they have to go.
     modules: Vec<sys::CUmodule>,
     pub(crate) streams: Vec<Stream>,
@@ -107,17 +108,8 @@ impl Device {
                 None => stream(driver, context)?,
             });
         }
-        let memory = |bytes: u64, what: &'static str| {
-            let bytes = if bytes == 0 { 0 } else { bytes.next_multiple_of(ALIGN) };
-            DeviceMemory::new(driver, bytes)?.map_err(|had| CudaError::Memory {
-                program: program.name.clone(),
-                ordinal,
-                need: bytes,
-                what,
-                free: had.free,
-                total: had.total,
-            })
-        };
+        let memory =
+            |bytes: u64, what: &'static str| memory(driver, ordinal, &program.name, bytes, what);
         let arena = memory(program.arena_bytes, "arena")?;
         arena.fill(POISON)?;
         let workspaces = workspace_bytes(plan, program).into_iter();
@@ -126,6 +118,7 @@ impl Device {
         Ok(Self {
             driver,
             number,
+            ordinal,
             modules: Vec::new(),
             streams,
             arena,
@@ -143,6 +136,21 @@ impl Device {
     /// Makes the primary context current.
     pub(crate) fn enter_primary(&self) -> Result<(), CudaError> {
         self.enter(self.primary.context)
+    }
+
+    /// Whether a stream is one of the primary context.
+    pub(crate) fn is_primary(&self, stream: usize) -> bool {
+        self.streams[stream].context == self.primary.context
+    }
+
+    /// More memory for a program.
+    pub(crate) fn memory(
+        &self,
+        program: &str,
+        bytes: u64,
+        what: &'static str,
+    ) -> Result<DeviceMemory, CudaError> {
+        memory(self.driver, self.ordinal, program, bytes, what)
     }
 
     /// The workspace of a stream's kernels.
@@ -254,41 +262,6 @@ impl Drop for Device {
     }
 }
 
-/// A GPU with a stream and some memory, without a plan.
-pub(crate) struct Bench {
-    pub(crate) stream: Stream,
-    pub(crate) blocks: Vec<DeviceMemory>,
-    _primary: Primary,
-}
-
-impl Bench {
-    /// Opens a GPU; its context is current for this thread afterwards. Blocks are of zeros.
-    pub(crate) fn open(
-        driver: &'static Driver,
-        ordinal: usize,
-        bytes: &[u64],
-    ) -> Result<Self, CudaError> {
-        let info = DeviceInfo::of(driver, ordinal)?;
-        let primary = Primary::retain(driver, &info)?;
-        enter(driver, primary.context)?;
-        let stream = stream(driver, primary.context)?;
-        let block = |bytes: &u64| {
-            let memory = DeviceMemory::new(driver, *bytes)?.map_err(|had| CudaError::Memory {
-                program: "bench".to_owned(),
-                ordinal,
-                need: *bytes,
-                what: "operand",
-                free: had.free,
-                total: had.total,
-            })?;
-            memory.fill(0)?;
-            Ok(memory)
-        };
-        let blocks = bytes.iter().map(block).collect::<Result<_, CudaError>>()?;
-        Ok(Self { stream, blocks, _primary: primary })
-    }
-}
-
 /// An event.
 pub(crate) struct Event {
     driver: &'static Driver,
@@ -300,6 +273,25 @@ impl Drop for Event {
         // SAFETY: made by `Device::event`, destroyed once. A failure leaks it until the process ends.
         unsafe { (self.driver.api.cuEventDestroy_v2)(self.raw) };
     }
+}
+
+/// Memory of the current context.
+fn memory(
+    driver: &'static Driver,
+    ordinal: usize,
+    program: &str,
+    bytes: u64,
+    what: &'static str,
+) -> Result<DeviceMemory, CudaError> {
+    let bytes = if bytes == 0 { 0 } else { bytes.next_multiple_of(ALIGN) };
+    DeviceMemory::new(driver, bytes)?.map_err(|had| CudaError::Memory {
+        program: program.to_owned(),
+        ordinal,
+        need: bytes,
+        what,
+        free: had.free,
+        total: had.total,
+    })
 }
 
 fn enter(driver: &Driver, context: sys::CUcontext) -> Result<(), CudaError> {

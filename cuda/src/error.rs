@@ -9,6 +9,8 @@ pub enum NotFound {
     Driver,
     /// NCCL.
     Nccl,
+    /// cuBLASLt.
+    CublasLt,
 }
 
 /// Why a plan cannot be run on GPUs.
@@ -31,6 +33,16 @@ pub enum CudaError {
         version: String,
         /// The function.
         function: &'static str,
+        /// What to install.
+        remedy: &'static str,
+    },
+    /// A library is of an earlier version than is needed.
+    #[error("{library} {version} is too old: {remedy}")]
+    OldLibrary {
+        /// The library.
+        library: &'static str,
+        /// Its version.
+        version: String,
         /// What to install.
         remedy: &'static str,
     },
@@ -163,6 +175,9 @@ fn not_found(library: &NotFound, why: &str) -> String {
         ),
         NotFound::Nccl => format!(
             "the plan communicates, and NCCL cannot be loaded ({why}): install libnccl.so.2 (package libnccl2, or nvidia-nccl-cu12 of PyPI with its folder in LD_LIBRARY_PATH), or name it in PIPER_NCCL_LIBRARY"
+        ),
+        NotFound::CublasLt => format!(
+            "--gemm cublaslt: cuBLASLt cannot be loaded ({why}): install libcublasLt.so.12 or .13 (package libcublas, or nvidia-cublas-cu12 of PyPI with its folder in LD_LIBRARY_PATH), name it in PIPER_CUBLASLT_LIBRARY, or leave --gemm out"
         ),
     }
 }

@@ -1,6 +1,6 @@
 //! Executes plans on NVIDIA GPUs.
 //!
-//! Nothing of CUDA is needed to build this: `libcuda.so.1` and `libnccl.so.2` are loaded when a plan is, and what is missing
+//! Nothing of CUDA is needed to build this: `libcuda.so.1`, `libnccl.so.2` and `libcublasLt` are loaded when a plan is, and what is missing
 //! is an error that says so. A plan brings its kernels as PTX with their launches ([`piper_plan::Ptx`]); every device runs its
 //! program's one list of instructions, on the streams that it names, in one arena.
 //!
@@ -10,6 +10,7 @@
 //!                  rendezvous.rs       which of the processes this is, and what they tell each other
 //!                  device.rs           context, streams, arena, kernels of one GPU     ┐
 //!                  resolve.rs          its instructions with every address filled in    │ one thread a device
+//!                  products.rs         its products by cuBLASLt, if that is asked for
 //!                  worker.rs graph.rs  issues them, once a step; or replays a graph     ┘
 //!                  session.rs          steps, outputs, what went wrong and where
 //!                  state.rs            parameters and optimizer state between steps
@@ -18,8 +19,8 @@
 //! This crate knows [`piper_plan`] and [`piper_runtime`]'s data types, and nothing of what a plan was made from.
 #![deny(unsafe_op_in_unsafe_fn)]
 
-mod blas;
 mod contributions;
+mod cublaslt;
 mod device;
 mod driver;
 mod error;
@@ -30,6 +31,7 @@ mod library;
 mod memory;
 mod nccl;
 mod partition;
+mod products;
 mod rendezvous;
 mod resolve;
 mod session;
@@ -37,9 +39,10 @@ mod state;
 mod target;
 mod worker;
 
-pub use blas::cublaslt_seconds;
+pub use cublaslt::cublaslt_version;
 pub use error::{CudaError, NotFound};
 pub use nccl::nccl_version;
+pub use products::{Gemm, ProductCounts};
 pub use rendezvous::World;
 pub use session::{Options, Session};
 pub use target::{DeviceInfo, devices};

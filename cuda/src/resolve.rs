@@ -15,15 +15,22 @@ use piper_plan::{
 };
 use piper_runtime::write_element;
 
+use crate::cublaslt::CublasLt;
 use crate::device::{Device, Event};
 use crate::error::CudaError;
 use crate::groups::{Groups, Use};
 use crate::memory::HostMemory;
 use crate::nccl::{self, Collective, Communicator};
+use crate::products::{Gemm, Products};
 
 /// An operation with its addresses. Streams are indices of [`Device::streams`].
 pub(crate) enum Op {
     Launch(Box<Launch>),
+    /// A product of [`Issue::products`].
+    Product {
+        product: usize,
+        stream: usize,
+    },
     Collective {
         what: Collective,
         dtype: u32,
@@ -130,6 +137,8 @@ pub(crate) struct Issue {
     /// Operations that communicate, in order, each with the event that follows it.
     pub(crate) meetings: Vec<(u32, usize)>,
     pub(crate) transfers: Vec<nccl::Transfer>,
+    /// What cuBLASLt computes, if it was asked for.
+    pub(crate) products: Option<Products>,
     pub(crate) events: Vec<Event>,
     pub(crate) rows: Vec<Rows>,
     pub(crate) slots: Vec<Slot>,
@@ -146,7 +155,12 @@ pub(crate) fn resolve(
     device: &mut Device,
     groups: &Groups,
     comms: &[Option<Communicator>],
+    gemm: Gemm,
 ) -> Result<Issue, CudaError> {
+    let products = match gemm {
+        Gemm::Own => None,
+        Gemm::CublasLt => Some(Products::of(CublasLt::open()?, device, plan)?),
+    };
     let functions = device.functions(plan)?;
     let program = &plan.programs[plan.device_program[device.number].index()];
     let mut layout = Layout::default();
@@ -174,6 +188,7 @@ pub(crate) fn resolve(
         instrs: Vec::new(),
         meetings: Vec::new(),
         transfers: Vec::new(),
+        products: products.as_ref(),
         event_streams: vec![None; program.events as usize],
         device,
     };
@@ -196,6 +211,7 @@ pub(crate) fn resolve(
         instrs,
         meetings,
         transfers,
+        products,
         events,
         rows: layout.rows,
         slots: layout.slots,
@@ -236,6 +252,7 @@ struct Resolver<'a> {
     instrs: Vec<u32>,
     meetings: Vec<(u32, usize)>,
     transfers: Vec<nccl::Transfer>,
+    products: Option<&'a Products>,
     /// The stream on which each event is recorded.
     event_streams: Vec<Option<usize>>,
 }
@@ -333,6 +350,9 @@ impl Resolver<'_> {
         arguments.extend(scalars.iter().map(scalar));
         if has_workspace {
             arguments.push(address());
+        }
+        if let Some(product) = self.products.and_then(|products| products.find(at)) {
+            return self.push(at, Op::Product { product, stream });
         }
         let context = self.device.streams[stream].context as usize;
         let Code::Ptx(ptx) = &self.plan.code else { return };

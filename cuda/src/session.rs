@@ -12,11 +12,13 @@ use piper_runtime::manifest::{self, Stored};
 use piper_runtime::{DataSource, DeviceStats, LoadError, StepError, StepReport, StopFlag, report};
 
 use crate::contributions::{pack, unpack};
+use crate::cublaslt::CublasLt;
 use crate::driver::Driver;
 use crate::error::CudaError;
 use crate::groups::Groups;
 use crate::inputs::HostInput;
 use crate::nccl::Nccl;
+use crate::products::{Gemm, ProductCounts};
 use crate::rendezvous::{Link, World};
 use crate::target::{DeviceInfo, check_ptx};
 use crate::worker::{Command, Failure, Joined, Reply, Shared, Status, Times, work};
@@ -37,6 +39,8 @@ pub struct Options {
     pub graphs: bool,
     /// Wait for every operation before the next is issued, so that a fault is found where it happens. Slow.
     pub check_each: bool,
+    /// What computes matrix products.
+    pub gemm: Gemm,
     /// Seed of the initial values.
     pub seed: u64,
     /// Ends the run between steps.
@@ -52,6 +56,7 @@ impl Default for Options {
             rendezvous: Duration::from_secs(300),
             graphs: false,
             check_each: false,
+            gemm: Gemm::Own,
             seed: 0,
             stop: StopFlag::new(),
             world: World::default(),
@@ -65,7 +70,7 @@ pub(crate) struct Local {
     pub(crate) number: usize,
     pub(crate) commands: Sender<Command>,
     thread: Option<JoinHandle<()>>,
-    joined: Joined,
+    pub(crate) joined: Joined,
     times: Times,
 }
 
@@ -150,6 +155,9 @@ impl Session {
         if options.graphs {
             driver.check_graphs()?;
         }
+        if options.gemm == Gemm::CublasLt {
+            CublasLt::open()?;
+        }
         let (first, each) = share(&plan, &options.world)?;
         let infos = choose(crate::target::devices()?, &options.world, each)?;
         infos.iter().try_for_each(|info| info.check_chip(&ptx.chip))?;
@@ -189,7 +197,7 @@ impl Session {
                 number,
                 commands,
                 thread: Some(thread),
-                joined: Joined { slots: vec![], instrs: vec![], meetings: vec![] },
+                joined: Joined::default(),
                 times: Times::default(),
             });
         }
@@ -286,19 +294,32 @@ impl Session {
         self.locals.iter().map(|local| local.times.issue).collect()
     }
 
+    /// Which products of this process's devices go to cuBLASLt, if that is asked for.
+    pub fn products(&self) -> Option<ProductCounts> {
+        let mut all = ProductCounts::default();
+        for local in &self.locals {
+            all.add(local.joined.products.as_ref()?);
+        }
+        Some(all)
+    }
+
     /// Remarks on how the plan is run, for people.
     pub fn remarks(&self) -> Vec<String> {
         let plan = &self.shared.plan;
         let grids = plan.partitions.iter().filter(|p| p.method == Method::Grid);
-        grids
+        let products = self.products().and_then(|products| {
+            let library = CublasLt::open().ok()?;
+            Some(products.told(&library.version))
+        });
+        let grids = grids
             .map(|p| {
                 format!(
                     "partition {}: its communicators keep to {}; kernels on its streams run on grids as large as they were compiled",
                     p.name,
                     p.ctas.map_or("whatever NCCL takes".to_owned(), |(_, most)| format!("{most} blocks"))
                 )
-            })
-            .collect()
+            });
+        grids.chain(products).collect()
     }
 
     /// Runs one step on all devices. All processes of a run call this together.

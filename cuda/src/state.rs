@@ -121,7 +121,8 @@ impl Session {
             let used = self
                 .on(at, |device| device.arena.used())?
                 .map_err(|error| ReadBackError::Device(error.to_string()))?;
-            let workspace = workspace_bytes(plan, program).iter().sum();
+            let own: u64 = workspace_bytes(plan, program).iter().sum();
+            let workspace = own + local.joined.products_bytes;
             let planned = program.arena_bytes;
             Ok((local.number, MemoryUse { planned, used: used.min(planned), workspace }))
         };

@@ -18,6 +18,7 @@ use crate::graph::Replay;
 use crate::groups::Groups;
 use crate::inputs::HostInput;
 use crate::nccl::{Communicator, Nccl};
+use crate::products::{ProductCounts, Products};
 use crate::resolve::{Issue, Launch, Op, Pattern, Slot, resolve};
 use crate::session::Options;
 use crate::target::DeviceInfo;
@@ -76,12 +77,16 @@ pub(crate) enum Reply {
 }
 
 /// A device that has joined.
+#[derive(Default)]
 pub(crate) struct Joined {
     pub(crate) slots: Vec<Slot>,
     /// Instruction of each operation.
     pub(crate) instrs: Vec<u32>,
     /// Operations that communicate.
     pub(crate) meetings: Vec<u32>,
+    /// Products that cuBLASLt computes, if it was asked for, and bytes of its workspace.
+    pub(crate) products: Option<ProductCounts>,
+    pub(crate) products_bytes: u64,
 }
 
 /// What a step took.
@@ -195,11 +200,14 @@ impl Worker<'_> {
             });
             self.comms.push(joined.transpose()?);
         }
-        let issue = resolve(plan, &mut self.device, &self.shared.groups, &self.comms)?;
+        let gemm = self.shared.options.gemm;
+        let issue = resolve(plan, &mut self.device, &self.shared.groups, &self.comms, gemm)?;
         let joined = Joined {
             slots: issue.slots.clone(),
             instrs: issue.instrs.clone(),
             meetings: issue.meetings.iter().map(|(op, _)| *op).collect(),
+            products: issue.products.as_ref().map(|products| products.counts.clone()),
+            products_bytes: issue.products.as_ref().map_or(0, Products::workspace),
         };
         self.issue = Some(issue);
         Ok(joined)
@@ -285,6 +293,10 @@ impl Worker<'_> {
         // plan's events order (verified).
         let code = match op {
             Op::Launch(launch) => return self.launch(launch),
+            Op::Product { product, stream } => {
+                let products = issue.products.as_ref().ok_or("cuBLASLt is gone")?;
+                return products.put(*product, *stream, device);
+            }
             Op::Collective { what, dtype, from, to, comm, stream } => {
                 let comm = self.comms[*comm].as_ref().ok_or("the communicator is gone")?;
                 let nccl = Nccl::open().map_err(|error| error.to_string())?;
@@ -448,7 +460,8 @@ impl Worker<'_> {
 pub(crate) fn stream(op: &Op) -> usize {
     match op {
         Op::Launch(launch) => launch.stream,
-        Op::Collective { stream, .. }
+        Op::Product { stream, .. }
+        | Op::Collective { stream, .. }
         | Op::Transfers { stream, .. }
         | Op::Copy { stream, .. }
         | Op::Fill { stream, .. }

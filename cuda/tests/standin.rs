@@ -255,6 +255,7 @@ fn faulty(text: &str, entry: &str) -> Plan {
     };
     let stage = |entry: &str| PtxLaunches {
         stages: vec![PtxStage { entry: entry.into(), grid: [1, 1, 1], block: 1, shared_bytes: 0 }],
+        product: None,
     };
     let mut plan = Plan {
         device_program: vec![ProgramId(0)],

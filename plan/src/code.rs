@@ -1,6 +1,6 @@
 //! The code of a plan's kernels, and how it is launched where that is not a plain call.
 
-use crate::schema::{Kind, Plan, ProgramId};
+use crate::schema::{KernelDecl, Kind, Mode, Plan, ProgramId};
 use crate::verify::{Fault, FaultKind, MAX_FAULTS};
 use serde::{Deserialize, Serialize};
 
@@ -61,6 +61,43 @@ pub struct Ptx {
 pub struct PtxLaunches {
     /// In order.
     pub stages: Vec<PtxStage>,
+    /// What the kernel computes if that is a matrix product: a library may have a better one.
+    pub product: Option<Product>,
+}
+
+/// A kernel `c[m,n] = a·b (+ bias[n])`, or `c += a·b`, repeated `batch` times over consecutive operands, all dense and row-major.
+/// Its parameters are `a, b, [bias], [operands of the epilogue..], c, [further results..]`, of one element type; bf16 is added up in f32.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Product {
+    /// Rows of the product.
+    pub m: u64,
+    /// Columns of the product.
+    pub n: u64,
+    /// Length of the contraction.
+    pub k: u64,
+    /// Number of independent products.
+    pub batch: u64,
+    /// `a` is stored `[k, m]` rather than `[m, k]`.
+    pub transpose_a: bool,
+    /// `b` is stored `[n, k]` rather than `[k, n]`.
+    pub transpose_b: bool,
+    /// There is a `bias[n]`, added to every row.
+    pub bias: bool,
+    /// Added to `c` instead of overwriting it.
+    pub accumulate: bool,
+    /// More is done to the sums than the above before they are stored.
+    pub epilogue: bool,
+}
+
+impl Product {
+    /// Elements of the parameters of a product without an epilogue, in order; `None` beyond 64 bits.
+    pub fn elems(&self) -> Option<Vec<u64>> {
+        let of = |rows: u64, cols: u64| rows.checked_mul(cols)?.checked_mul(self.batch);
+        let mut elems = vec![of(self.m, self.k)?, of(self.k, self.n)?];
+        elems.extend(self.bias.then_some(self.n));
+        elems.push(of(self.m, self.n)?);
+        Some(elems)
+    }
 }
 
 /// One launch of an entry of the PTX.
@@ -89,6 +126,7 @@ pub(crate) fn faults(plan: &Plan) -> Vec<Fault> {
     }
     let mut found = misaligned(plan);
     for (launches, declared) in ptx.kernels.iter().zip(&plan.kernels) {
+        found.extend(launches.product.and_then(|product| mismatch(&product, declared)).map(fault));
         for stage in &launches.stages {
             let PtxStage { entry, grid, block, .. } = stage;
             if entry.is_empty() || entry.contains(char::is_whitespace) || entry.contains('\0') {
@@ -104,6 +142,27 @@ pub(crate) fn faults(plan: &Plan) -> Vec<Fault> {
         }
     }
     found
+}
+
+/// How a kernel's parameters differ from those of the product that it is said to be. What libraries are told of is only that.
+fn mismatch(product: &Product, declared: &KernelDecl) -> Option<String> {
+    if product.epilogue {
+        return None;
+    }
+    let have = declared.params.iter().map(|param| param.elems);
+    let is_one_type = declared.params.iter().all(|p| p.dtype == declared.params[0].dtype);
+    let writes = declared.params.iter().rposition(|p| p.mode != Mode::Read);
+    let first = declared.params.iter().position(|p| p.mode != Mode::Read);
+    let is_last = first == writes && writes.is_some_and(|at| at + 1 == declared.params.len());
+    let elems = product.elems().filter(|elems| have.eq(elems.iter().copied()));
+    if elems.is_some() && is_one_type && is_last && declared.scalars == 0 {
+        return None;
+    }
+    let Product { m, n, k, batch, .. } = product;
+    Some(format!(
+        "kernel {} is said to be {batch} product(s) of {m}x{k} and {k}x{n}, which its parameters are not",
+        declared.symbol
+    ))
 }
 
 /// Launches with a buffer that does not begin at a multiple of [`PTX_ALIGN`].
@@ -132,8 +191,8 @@ fn misaligned(plan: &Plan) -> Vec<Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schema::{Buffer, BufferId, DType, Instr, KernelDecl, KernelId, Param, Program};
-    use crate::{Mode, SourceId};
+    use crate::SourceId;
+    use crate::schema::{Buffer, BufferId, DType, Instr, KernelId, Param, Program};
 
     fn plan(offset: u64, stage: PtxStage) -> Plan {
         let param = Param { mode: Mode::Write, dtype: DType::F32, elems: 1 };
@@ -155,7 +214,7 @@ mod tests {
             instrs: vec![Instr::new(0, SourceId(0), launch)],
             ..Program::default()
         };
-        let kernels = vec![PtxLaunches { stages: vec![stage] }];
+        let kernels = vec![PtxLaunches { stages: vec![stage], product: None }];
         Plan {
             programs: vec![program],
             device_program: vec![ProgramId(0)],
@@ -179,6 +238,10 @@ mod tests {
         assert!(said(&plan(16, none)).contains("a grid of 0x1x1 blocks of 32 threads"));
         let nameless = PtxStage { entry: String::new(), ..stage.clone() };
         assert!(said(&plan(16, nameless)).contains("without a name"));
+        let mut other = plan(16, stage.clone());
+        let Code::Ptx(ptx) = &mut other.code else { panic!("PTX") };
+        ptx.kernels[0].product = Some(Product { m: 1, n: 1, k: 1, batch: 1, ..Product::default() });
+        assert!(said(&other).contains("1 product(s) of 1x1 and 1x1, which its parameters are not"));
         let mut short = plan(16, stage);
         if let Code::Ptx(ptx) = &mut short.code {
             ptx.kernels.clear();

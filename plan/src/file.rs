@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! magic     8 bytes   89 'P' 'P' 'L' 'A' 'N' 0D 0A   (the last two show text-mode transfers)
-//! version   u32       4
+//! version   u32       6
 //! target    u16 length, then that many bytes of UTF-8: the triple of the code, empty = any
 //! length    u64       of the body
 //! checksum  u64       FNV-1a of the body
@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 const MAGIC: [u8; 8] = *b"\x89PPLAN\r\n";
 
 /// The format version that this build writes, and the only one it reads.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 /// Why a plan could not be read.
 #[derive(Debug, thiserror::Error)]

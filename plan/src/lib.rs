@@ -23,7 +23,7 @@ pub mod source;
 pub mod state;
 pub mod verify;
 
-pub use code::{Code, PTX_ALIGN, Ptx, PtxLaunches, PtxStage, Variant};
+pub use code::{Code, PTX_ALIGN, Product, Ptx, PtxLaunches, PtxStage, Variant};
 pub use file::{ReadError, WriteError};
 pub use init::Init;
 pub use mesh::{Affine, Axis, AxisId, Comm, CommId, Coords, Mesh, Peer, RowMap};

@@ -9,30 +9,32 @@ use serde_json::Value;
 
 use crate::project::Project;
 
-/// Packages, and the names under which programs load what they build.
-const LIBRARIES: [(&str, [&str; 2]); 2] = [
-    ("piper-standin-cuda", ["libcuda.so.1", "libcuda.so"]),
-    ("piper-standin-nccl", ["libnccl.so.2", "libnccl.so"]),
+/// Packages, and the name and further names under which programs load what they build.
+const LIBRARIES: [(&str, &str, &[&str]); 3] = [
+    ("piper-standin-cuda", "libcuda.so.1", &["libcuda.so"]),
+    ("piper-standin-nccl", "libnccl.so.2", &["libnccl.so"]),
+    ("piper-standin-cublaslt", "libcublasLt.so.12", &["libcublasLt.so.13", "libcublasLt.so"]),
 ];
 
-/// Builds both. Without a program, prints what to put into the environment; with one, runs it so.
+/// Builds them. Without a program, prints what to put into the environment; with one, runs it so.
 ///
 /// # Errors
 /// They do not build, cannot be put in place, or the program does not start.
 pub(crate) fn run(project: &Project, program: &[OsString]) -> Result<bool> {
     let mut folder = PathBuf::new();
-    for (package, names) in LIBRARIES {
+    for (package, name, others) in LIBRARIES {
         let library = built(project, package)?;
         folder = library.parent().unwrap_or(Path::new(".")).with_file_name("standin");
         std::fs::create_dir_all(&folder)?;
-        let [name, short] = names;
         // Put in place whole: somebody may have the old one loaded.
         let fresh = folder.join(format!("{name}.new"));
         let place = |fresh: &Path, name: &str| std::fs::rename(fresh, folder.join(name));
+        let link = |other: &&str| {
+            std::os::unix::fs::symlink(name, &fresh).and_then(|()| place(&fresh, other))
+        };
         std::fs::copy(&library, &fresh)
             .and_then(|_| place(&fresh, name))
-            .and_then(|()| std::os::unix::fs::symlink(name, &fresh))
-            .and_then(|()| place(&fresh, short))
+            .and_then(|()| others.iter().try_for_each(link))
             .with_context(|| format!("cannot write {}", folder.display()))?;
     }
     let Some((name, args)) = program.split_first() else {

@@ -27,7 +27,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("piper-ptx", &[]),
     ("piper-standin-cuda", &["piper-ptx"]),
     ("piper-standin-nccl", &[]),
-    ("piper-standin", &["piper-standin-cuda", "piper-standin-nccl"]),
+    ("piper-standin-cublaslt", &[]),
+    ("piper-standin", &["piper-standin-cublaslt", "piper-standin-cuda", "piper-standin-nccl"]),
 ];
 
 /// Folders whose crates stand above all layers and may use any of them.

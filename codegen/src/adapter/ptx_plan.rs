@@ -1,12 +1,12 @@
 //! PTX, and how it is launched, into a plan.
 
 use piper_ir::Module;
-use piper_plan::{Code, KernelDecl, Plan, Ptx, PtxLaunches, PtxStage};
+use piper_plan::{Code, KernelDecl, Plan, Product, Ptx, PtxLaunches, PtxStage};
 
 use super::into_plan::{param, plan_kernels, set_workspace};
 use crate::compile::Compiler;
 use crate::error::CodegenError;
-use crate::kernel::Kernel;
+use crate::kernel::{Body, Kernel};
 use crate::ptx::{Chip, PtxKernel, Stage, compile};
 
 /// Compiles all kernels that `plan` declares to PTX for `chip`, which the plan then carries with its launches, the target, and
@@ -28,20 +28,34 @@ pub fn compile_ptx_plan(
     set_workspace(plan, launched.iter().map(|kernel| kernel.workspace_bytes));
     plan.misc.target = chip.target().triple.unwrap_or_default();
     plan.misc.notes.retain(|(name, _)| name != "vectors");
-    let kernels = launched.iter().map(launches).collect();
+    let kernels = launched.iter().zip(&named).map(|(l, (_, kernel))| launches(l, kernel)).collect();
     plan.code = Code::Ptx(Ptx { chip: chip.architecture().to_owned(), text, kernels });
     Ok(())
 }
 
-/// How a kernel is launched, as a plan says it.
-pub fn launches(kernel: &PtxKernel) -> PtxLaunches {
+/// How a kernel is launched, as a plan says it, and what product it is.
+pub fn launches(launched: &PtxKernel, kernel: &Kernel) -> PtxLaunches {
     let stage = |stage: &Stage| PtxStage {
         entry: stage.entry.clone(),
         grid: stage.grid,
         block: stage.block,
         shared_bytes: stage.dynamic_shared_bytes,
     };
-    PtxLaunches { stages: kernel.stages.iter().map(stage).collect() }
+    let product = match &kernel.body {
+        Body::Gemm(g) => Some(Product {
+            m: g.m,
+            n: g.n,
+            k: g.k,
+            batch: g.batch,
+            transpose_a: g.transpose_a,
+            transpose_b: g.transpose_b,
+            bias: g.bias,
+            accumulate: g.accumulate,
+            epilogue: g.epilogue.is_some(),
+        }),
+        _ => None,
+    };
+    PtxLaunches { stages: launched.stages.iter().map(stage).collect(), product }
 }
 
 /// A kernel on a GPU as a plan declares it.

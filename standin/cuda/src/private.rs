@@ -1,5 +1,5 @@
-//! What the stand-in `libnccl.so.2` needs beyond the driver's interface: work of its own on a stream, which may block
-//! the device, and device memory from within that work.
+//! What the stand-ins `libnccl.so.2` and `libcublasLt.so.12` need beyond the driver's interface: work of their own on a stream,
+//! which may block the device, and device memory from within that work.
 
 use std::ffi::{CStr, c_char, c_void};
 
@@ -56,7 +56,51 @@ unsafe fn ranges(ranges: *const Range, count: usize) -> Vec<(u64, u64)> {
     given.iter().map(|range| (range.start, range.bytes)).collect()
 }
 
+/// Work of another library, and what it reads and writes.
+///
+/// # Safety
+/// `name` is a string, `read` and `written` have as many entries, and `run` may be called with `data` until `free` was.
+unsafe fn task(
+    name: *const c_char,
+    (run, data, free): (Run, *mut c_void, Drop),
+    (read, reads): (*const Range, usize),
+    (written, writes): (*const Range, usize),
+) -> Task {
+    let data = Data { data: data.expose_provenance(), free };
+    // SAFETY: the caller's promise.
+    let (name, read, written) = unsafe {
+        (CStr::from_ptr(name).to_string_lossy(), ranges(read, reads), ranges(written, writes))
+    };
+    Task::new(&name, move |_, touched| {
+        touched.read.extend(&read);
+        touched.written.extend(&written);
+        // SAFETY: the data lives as long as this work.
+        match unsafe { run(data.pointer()) } {
+            0 => Ok(()),
+            code => Err(Fault { code: Code(code), message: "see above".to_string() }),
+        }
+    })
+}
+
 calls! {
+    /// Puts work onto a stream, as a kernel is: it may be started whenever what it waits for is done.
+    fn piperStandinLaunch(
+        handle: Handle,
+        name: *const c_char,
+        run: Run,
+        data: *mut c_void,
+        free: Drop,
+        read: *const Range,
+        reads: usize,
+        written: *const Range,
+        writes: usize,
+    ) {
+        // SAFETY: the other library's text, work and ranges.
+        let task = unsafe { task(name, (run, data, free), (read, reads), (written, writes)) };
+        let stream = stream(handle)?;
+        submit(&stream, task, &[]).map(|_| ())
+    }
+
     /// Puts work onto a stream. Work that was put onto the device before it through this call is never overtaken.
     fn piperStandinSubmit(
         handle: Handle,
@@ -69,22 +113,10 @@ calls! {
         written: *const Range,
         writes: usize,
     ) {
-        let data = Data { data: data.expose_provenance(), free };
-        let stream = stream(handle)?;
-        // SAFETY: the other library's text and ranges.
-        let (name, read, written) = unsafe {
-            (CStr::from_ptr(name).to_string_lossy(), ranges(read, reads), ranges(written, writes))
-        };
-        let mut task = Task::new(&name, move |_, touched| {
-            touched.read.extend(&read);
-            touched.written.extend(&written);
-            // SAFETY: the data lives as long as this work.
-            match unsafe { run(data.pointer()) } {
-                0 => Ok(()),
-                code => Err(Fault { code: Code(code), message: "see above".to_string() }),
-            }
-        });
+        // SAFETY: the other library's text, work and ranges.
+        let mut task = unsafe { task(name, (run, data, free), (read, reads), (written, writes)) };
         task.order = Order::Submitted;
+        let stream = stream(handle)?;
         submit(&stream, task, &[]).map(|_| ())
     }
 

@@ -1,6 +1,6 @@
-//! Where the stand-in `libcuda.so.1` and `libnccl.so.2` are, under the names by which programs load them.
+//! Where the stand-in `libcuda.so.1`, `libnccl.so.2` and `libcublasLt.so.12` are, under the names by which programs load them.
 //!
-//! A test that names this crate among its `[dev-dependencies]` gets both libraries built, and runs a program on them:
+//! A test that names this crate among its `[dev-dependencies]` gets the libraries built, and runs a program on them:
 //!
 //! ```no_run
 //! let output = piper_standin::command("piper-run")?
@@ -20,11 +20,14 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Names of links, and the library that each is for.
-const LINKS: [(&str, &str); 4] = [
+const LINKS: [(&str, &str); 7] = [
     ("libcuda.so.1", "libpiper_standin_cuda.so"),
     ("libcuda.so", "libpiper_standin_cuda.so"),
     ("libnccl.so.2", "libpiper_standin_nccl.so"),
     ("libnccl.so", "libpiper_standin_nccl.so"),
+    ("libcublasLt.so.13", "libpiper_standin_cublaslt.so"),
+    ("libcublasLt.so.12", "libpiper_standin_cublaslt.so"),
+    ("libcublasLt.so", "libpiper_standin_cublaslt.so"),
 ];
 
 /// The folder with the libraries that were built with the running program.

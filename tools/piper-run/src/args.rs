@@ -39,6 +39,9 @@ pub struct RunArgs {
     /// Wait for every launch, so that a fault is found where it happens; with --backend cuda
     #[arg(long, conflicts_with = "graphs")]
     pub check_launches: bool,
+    /// What computes matrix products: the plan's own kernels, or cuBLASLt where it has the form; with --backend cuda
+    #[arg(long, value_enum, default_value_t)]
+    pub gemm: Gemm,
     /// Write a trace of the steps for Perfetto (ui.perfetto.dev)
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
@@ -144,6 +147,16 @@ pub enum Backend {
     Threads,
     /// Every device is an NVIDIA GPU: of this process, or of one of those that torchrun, mpirun or srun starts
     Cuda,
+}
+
+/// What computes matrix products on a GPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Gemm {
+    /// The plan's own kernels
+    #[default]
+    Own,
+    /// cuBLASLt for plain products, with a bias or added to what is there; the plan's own kernels for the rest
+    Cublaslt,
 }
 
 impl RunArgs {

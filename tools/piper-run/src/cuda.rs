@@ -9,7 +9,7 @@ use piper_plan::Plan;
 use piper_runtime::{MemoryUse, StopFlag};
 
 use crate::Failure;
-use crate::args::{Backend, Level, RunArgs};
+use crate::args::{Backend, Gemm, Level, RunArgs};
 use crate::compile::Compiled;
 use crate::data::{Corpus, Feed};
 use crate::engine::{Engine, Step, StepFault, Values, parameters_of, source, step_of};
@@ -26,6 +26,8 @@ pub struct CudaOptions {
     pub graphs: bool,
     /// Wait for every launch.
     pub check_launches: bool,
+    /// What computes matrix products.
+    pub gemm: piper_cuda::Gemm,
     /// A step without progress for so long is given up.
     pub timeout: Duration,
     /// Ends the run between steps.
@@ -73,6 +75,9 @@ pub fn check(args: &RunArgs) -> Result<(), Failure> {
         if args.check_launches {
             return only("--check-launches", "add --backend cuda, or leave it out");
         }
+        if args.gemm != Gemm::Own {
+            return only("--gemm", "add --backend cuda, or leave it out");
+        }
         if args.target.is_some() && !args.compile_only {
             return only(
                 "--target",
@@ -80,6 +85,12 @@ pub fn check(args: &RunArgs) -> Result<(), Failure> {
             );
         }
         return Ok(());
+    }
+    if args.gemm != Gemm::Own && args.compile_only {
+        return Err(Failure::with_hint(
+            "--gemm is chosen when a plan is run, not when it is compiled",
+            "leave --gemm out here",
+        ));
     }
     if let Some(level) = args.level.filter(|level| *level != Level::Native) {
         return Err(Failure::with_hint(
@@ -115,6 +126,10 @@ pub fn options(args: &RunArgs, stop: &StopFlag) -> Result<CudaOptions, Failure> 
         world,
         graphs: args.graphs,
         check_launches: args.check_launches,
+        gemm: match args.gemm {
+            Gemm::Own => piper_cuda::Gemm::Own,
+            Gemm::Cublaslt => piper_cuda::Gemm::CublasLt,
+        },
         timeout: Duration::from_secs_f64(args.devices_timeout),
         stop: stop.clone(),
     })
@@ -171,6 +186,7 @@ impl CudaEngine {
             timeout: options.timeout,
             graphs: options.graphs,
             check_each: options.check_launches,
+            gemm: options.gemm,
             stop: options.stop.clone(),
             world: options.world.clone(),
             ..piper_cuda::Options::default()

@@ -123,6 +123,65 @@ fn steps_replayed_as_graphs_are_the_same_steps() {
     trains(1, &folder, &folder.one_device(), &["--graphs"], None);
 }
 
+/// What a run by cuBLASLt says of products: how many went there, of how many.
+fn products(folder: &Folder, model: &Path, devices: usize, more: &[&str]) -> (u64, u64, String) {
+    let mut command = on_standins(devices);
+    arguments(&mut command, folder, model).args(["--gemm", "cublaslt"]).args(more);
+    let output = command.output().expect("the program starts");
+    let (out, err) = text(&output);
+    assert!(output.status.success(), "{out}{err}");
+    let line = err.lines().find(|line| line.starts_with("remark: cuBLASLt ")).expect("a remark");
+    let numbers: Vec<u64> = line.split(' ').filter_map(|word| word.parse().ok()).collect();
+    (numbers[0], numbers[1], format!("{line}\n{out}"))
+}
+
+#[test]
+fn products_by_cublaslt_are_the_same_products() {
+    let folder = Folder::new();
+    let model = folder.one_device();
+    trains(1, &folder, &model, &["--gemm", "cublaslt"], None);
+    trains(1, &folder, &model, &["--gemm", "cublaslt", "--graphs"], Some(1));
+    let (taken, of, said) = products(&folder, &model, 1, &[]);
+    assert!(said.contains("cuBLASLt 12.8.4 computes") && said.contains("launches in all"), "{said}");
+    assert!(0 < taken && taken <= of, "{said}");
+    // Its workspace is counted, beside that of the plan's kernels.
+    let workspace = |said: &str| -> u64 {
+        let row = said.lines().find(|line| line.starts_with('{')).expect("a row");
+        row.split_whitespace().last().and_then(|n| n.parse().ok()).expect("bytes")
+    };
+    let own = arguments(&mut on_standins(1), &folder, &model).output().unwrap();
+    assert!(workspace(&said) > workspace(&text(&own).0), "{said}");
+}
+
+#[test]
+fn products_by_cublaslt_train_a_pipeline_and_in_mixed_precision() {
+    let folder = Folder::new();
+    trains(2, &folder, &folder.pipeline(), &["--gemm", "cublaslt"], Some(2));
+    let directives = "strategy.split \"MB\" into 2\nstrategy.zero over \"dp\" stage = 1\nstrategy.precision compute = bf16 master = f32 reduce = f32";
+    let model = folder.model(1, r#""dp" = 2"#, directives);
+    trains(2, &folder, &model, &["--gemm", "cublaslt"], None);
+}
+
+#[test]
+fn without_cublaslt_or_with_an_old_one_a_line_says_so() {
+    let folder = Folder::new();
+    let model = folder.one_device();
+    let said = |variable: &str, value: &str| {
+        let mut command = on_standins(1);
+        command.env(variable, value);
+        arguments(&mut command, &folder, &model).args(["--gemm", "cublaslt"]);
+        refused(&command.output().unwrap())
+    };
+    let none = said("PIPER_CUBLASLT_LIBRARY", "/none/libcublasLt.so.12");
+    assert!(none.contains("--gemm cublaslt: cuBLASLt cannot be loaded (/none/"), "{none}");
+    assert!(none.contains("leave --gemm out") && none.lines().count() == 1, "{none}");
+    let old = said("PIPER_STANDIN_CUBLASLT", "11.11.3");
+    let wanted = "error: cuBLASLt 11.11.3 is too old: install that of CUDA 12.0 or later, or leave --gemm out\n";
+    assert_eq!(old, wanted);
+    let other = said("PIPER_CUBLASLT_LIBRARY", "libnccl.so.2");
+    assert!(other.contains("cuBLASLt is too old: it lacks cublasLtGetVersion"), "{other}");
+}
+
 #[test]
 fn a_pipeline_trains_whatever_the_order_of_its_streams() {
     let folder = Folder::new();
@@ -259,7 +318,12 @@ fn what_a_machine_lacks_is_told_before_anything_runs() {
 fn flags_of_gpus_need_the_back_end() {
     let folder = Folder::new();
     let model = folder.one_device();
-    for flags in [&["--graphs"][..], &["--check-launches"], &["--target", "sm_80"]] {
+    for flags in [
+        &["--graphs"][..],
+        &["--check-launches"],
+        &["--target", "sm_80"],
+        &["--gemm", "cublaslt"],
+    ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_piper-run"));
         command.arg(&model).arg("--data").arg(folder.data()).args(flags);
         let said = refused(&command.output().unwrap());

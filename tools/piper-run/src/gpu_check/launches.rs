@@ -89,7 +89,7 @@ impl Launches {
         }
         program.instrs =
             launches.into_iter().map(|kind| Instr::new(0, SourceId(0), kind)).collect();
-        let kernels = launched.iter().map(adapter::launches).collect();
+        let kernels = launched.iter().map(|l| adapter::launches(l, &self.kernel)).collect();
         Ok(Plan {
             name: "bench".to_owned(),
             programs: vec![program],

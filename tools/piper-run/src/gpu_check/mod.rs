@@ -7,10 +7,10 @@ mod launches;
 
 use std::time::Duration;
 
-use piper_codegen::kernel::{Attention, Body, Dtype, Gemm};
+use piper_codegen::kernel::{self, Attention, Body, Dtype};
 use piper_codegen::ptx::Chip;
 use piper_codegen::{Compiler, Kernel, catalog};
-use piper_cuda::{DeviceInfo, Session, World};
+use piper_cuda::{DeviceInfo, Gemm, Options, Session, World};
 use piper_plan::{Method, Partition, partition};
 use piper_runtime::{SliceMut, StopFlag};
 
@@ -71,6 +71,7 @@ struct Check<'a> {
     sizes: &'a Sizes,
     is_small: bool,
     device: DeviceInfo,
+    has_cublaslt: bool,
     chip: Chip,
     compiler: Compiler,
     stop: StopFlag,
@@ -94,8 +95,9 @@ pub fn gpu_check(args: &GpuCheckArgs, stop: &StopFlag) -> Result<Ending, Failure
         ));
     }
     let (major, minor) = device.capability;
+    let cublaslt = piper_cuda::cublaslt_version();
     say!(
-        "{}: compute capability {major}.{minor}, {} multiprocessors, driver for CUDA {}, code for {}, {}",
+        "{}: compute capability {major}.{minor}, {} multiprocessors, driver for CUDA {}, code for {}, {}, {}",
         device.name,
         device.multiprocessors,
         device.driver,
@@ -103,6 +105,10 @@ pub fn gpu_check(args: &GpuCheckArgs, stop: &StopFlag) -> Result<Ending, Failure
         match piper_cuda::nccl_version() {
             Ok(version) => format!("NCCL {version}"),
             Err(_) => "no NCCL".to_owned(),
+        },
+        match &cublaslt {
+            Ok(version) => format!("cuBLASLt {version}"),
+            Err(_) => "no cuBLASLt".to_owned(),
         }
     );
     let sizes = if args.small { &SMALL } else { &FULL };
@@ -110,6 +116,7 @@ pub fn gpu_check(args: &GpuCheckArgs, stop: &StopFlag) -> Result<Ending, Failure
         sizes,
         is_small: args.small,
         device,
+        has_cublaslt: cublaslt.is_ok(),
         chip,
         compiler: compiler(true),
         stop: stop.clone(),
@@ -158,6 +165,7 @@ impl Check<'_> {
             world: World::default(),
             graphs,
             check_launches: false,
+            gemm: Gemm::Own,
             timeout: Duration::from_secs(120),
             stop: self.stop.clone(),
         }
@@ -228,9 +236,8 @@ impl Check<'_> {
     }
 
     /// Seconds of one launch: of the fastest of a few steps.
-    fn seconds(&self, launches: &Launches, graphs: bool) -> Result<(f64, Duration), Failure> {
+    fn seconds(&self, launches: &Launches, options: Options) -> Result<(f64, Duration), Failure> {
         let plan = launches.plan(self.chip, &self.compiler)?;
-        let options = piper_cuda::Options { graphs, ..piper_cuda::Options::default() };
         let failed = |error: &dyn std::fmt::Display| Failure::new(error.to_string());
         let mut session = Session::load(plan, options).map_err(|e| failed(&e))?;
         let none = |_: u64, _: &piper_plan::Input, _: SliceMut<'_>| Ok(());
@@ -249,7 +256,7 @@ impl Check<'_> {
 
     fn gemm(&self, dtype: Dtype, partition: Option<Partition>) -> Launches {
         let size = self.sizes.gemm;
-        let body = Body::Gemm(Gemm {
+        let body = Body::Gemm(kernel::Gemm {
             m: size,
             n: size,
             k: size,
@@ -268,17 +275,15 @@ impl Check<'_> {
         let size = self.sizes.gemm;
         let flops = 2.0 * (size as f64).powi(3);
         for (name, dtype) in [("f32", Dtype::F32), ("bf16", Dtype::Bf16)] {
-            let (seconds, _) = self.seconds(&self.gemm(dtype, None), false)?;
-            let theirs = piper_cuda::cublaslt_seconds(
-                self.device.ordinal,
-                [size; 3],
-                dtype == Dtype::Bf16,
-                self.sizes.repeats as u32,
-            );
-            let theirs = match theirs {
-                Ok(Some(theirs)) => format!("cuBLASLt {:.2}", flops / theirs / 1e12),
-                Ok(None) => "no cuBLASLt here".to_owned(),
-                Err(error) => error.to_string(),
+            let launches = self.gemm(dtype, None);
+            let (seconds, _) = self.seconds(&launches, Options::default())?;
+            let options = Options { gemm: Gemm::CublasLt, ..Options::default() };
+            let theirs = match self.has_cublaslt {
+                true => {
+                    let (theirs, _) = self.seconds(&launches, options)?;
+                    format!("cuBLASLt {:.2}", flops / theirs / 1e12)
+                }
+                false => "no cuBLASLt here".to_owned(),
             };
             let found = format!("{:.2} TFLOP/s; {theirs}", flops / seconds / 1e12);
             self.row(format!("product {size} {name}"), found, None);
@@ -295,7 +300,7 @@ impl Check<'_> {
             let kernel = Kernel { dtype, body: Body::Attention { shape, lse: false } };
             let launches =
                 Launches { kernel, repeats: self.sizes.repeats, is_chain: false, partition: None };
-            let (seconds, _) = self.seconds(&launches, false)?;
+            let (seconds, _) = self.seconds(&launches, Options::default())?;
             let found = format!("{:.2} TFLOP/s of the causal half", flops / seconds / 1e12);
             self.row(format!("attention {seq} x {heads} x {head_dim} {name}"), found, None);
         }
@@ -309,8 +314,9 @@ impl Check<'_> {
             is_chain: true,
             partition: None,
         };
-        let (seconds, issue) = self.seconds(&launches, false)?;
-        let (replayed, _) = self.seconds(&launches, true)?;
+        let (seconds, issue) = self.seconds(&launches, Options::default())?;
+        let options = Options { graphs: true, ..Options::default() };
+        let (replayed, _) = self.seconds(&launches, options)?;
         let found = format!(
             "{:.2} us to issue, {:.2} us each; {:.2} us each in a graph",
             issue.as_secs_f64() * 1e6 / self.sizes.launches as f64,
@@ -342,7 +348,7 @@ impl Check<'_> {
             comms: vec![],
         };
         let what = format!("product on {size} of {total} SMs");
-        let divided = match self.seconds(&self.gemm(Dtype::F32, Some(part)), false) {
+        let divided = match self.seconds(&self.gemm(Dtype::F32, Some(part)), Options::default()) {
             Ok((seconds, _)) => seconds,
             Err(failure) => {
                 let said = failure.to_string();
@@ -351,7 +357,7 @@ impl Check<'_> {
                 return Ok(());
             }
         };
-        let (whole, _) = self.seconds(&self.gemm(Dtype::F32, None), false)?;
+        let (whole, _) = self.seconds(&self.gemm(Dtype::F32, None), Options::default())?;
         let ratio = divided / whole;
         // A part that is not kept to would take as long as the whole. A stand-in has no speed.
         let is_right = (!self.is_small).then_some(ratio > 1.5);
