@@ -89,6 +89,9 @@ pub(crate) struct Driver {
     pub(crate) version: i32,
 }
 
+/// The CUDA version of the oldest driver that will do.
+const LEAST: i32 = 12_000;
+
 /// `12.4` of 12040.
 pub(crate) fn version_text(version: i32) -> String {
     format!("{}.{}", version / 1000, version % 1000 / 10)
@@ -122,6 +125,13 @@ impl Driver {
         // SAFETY: the version is written to a number that lives here; this call needs no initialisation.
         let code = unsafe { (driver.api.cuDriverGetVersion)(&raw mut driver.version) };
         driver.check("asking the driver's version", code)?;
+        if driver.version < LEAST {
+            return Err(CudaError::OldLibrary {
+                library: "the NVIDIA driver",
+                version: format!("for CUDA {}", version_text(driver.version)),
+                remedy: "update it to one for CUDA 12.0 or later",
+            });
+        }
         // SAFETY: flags must be 0.
         let code = unsafe { (driver.api.cuInit)(0) };
         if code != 0 {

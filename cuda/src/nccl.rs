@@ -44,6 +44,9 @@ const IN_PROGRESS: Code = 7;
 /// `NCCL_CONFIG_UNDEF_INT`: whatever NCCL takes by itself.
 const UNDEFINED: c_int = c_int::MIN;
 
+/// The first version whose communicators take limits of blocks: 2.18.0.
+const LEAST: c_int = 21_800;
+
 /// NCCL, loaded.
 pub(crate) struct Nccl {
     pub(crate) api: Api,
@@ -84,6 +87,10 @@ impl Nccl {
         // SAFETY: the version is written to a number that lives here.
         unsafe { (api.ncclGetVersion)(&raw mut number) };
         let version = format!("{}.{}.{}", number / 10_000, number / 100 % 100, number % 100);
+        if number < LEAST {
+            let remedy = "install 2.18 or later";
+            return Err(CudaError::OldLibrary { library: "NCCL", version, remedy });
+        }
         Ok(Self { api, version })
     }
 

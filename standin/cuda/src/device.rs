@@ -171,9 +171,6 @@ impl Device {
     }
 }
 
-/// The version of the driver interface: 13.0.
-const VERSION: i32 = 13_000;
-
 /// Copies a text with its closing zero, cut to `bytes`.
 ///
 /// # Safety
@@ -207,7 +204,7 @@ calls! {
     /// The version of the interface.
     fn cuDriverGetVersion(version: *mut i32) {
         // SAFETY: the caller's place for the result.
-        unsafe { put(version, VERSION) }
+        unsafe { put(version, settings().version) }
     }
 
     /// How many devices there are.

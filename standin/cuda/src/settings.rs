@@ -11,6 +11,8 @@ pub(crate) struct Settings {
     pub(crate) devices: usize,
     /// `PIPER_STANDIN_CHIP`.
     pub(crate) chip: &'static Chip,
+    /// `PIPER_STANDIN_DRIVER`: the version of the driver interface, 1000 times the first number plus 10 times the second.
+    pub(crate) version: i32,
     /// `PIPER_STANDIN_MEMORY`: bytes of a device.
     pub(crate) memory: u64,
     /// `PIPER_STANDIN_SEED`: chooses among what may run; without it, what was submitted first.
@@ -72,7 +74,14 @@ fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Settings, String> {
             format!("PIPER_STANDIN_MEMORY = '{text}': expected bytes, such as 512M or 2G")
         })?,
     };
+    let version = match variable("PIPER_STANDIN_DRIVER") {
+        None => 13_000,
+        Some(text) => version(text.trim()).ok_or_else(|| {
+            format!("PIPER_STANDIN_DRIVER = '{text}': expected a version of CUDA, such as 12.4")
+        })?,
+    };
     Ok(Settings {
+        version,
         devices: number("PIPER_STANDIN_DEVICES", MOST_DEVICES as u64)?.unwrap_or(1) as usize,
         chip,
         memory,
@@ -102,6 +111,13 @@ fn checks(text: Option<&str>) -> Result<Checks, String> {
         }
     }
     Ok(checks)
+}
+
+/// `12.4`
+fn version(text: &str) -> Option<i32> {
+    let (major, minor) = text.split_once('.')?;
+    let (major, minor): (u8, u8) = (major.parse().ok()?, minor.parse().ok()?);
+    (major > 0 && minor < 100).then_some(i32::from(major) * 1000 + i32::from(minor) * 10)
 }
 
 /// `4096`, `64K`, `512M`, `2G`.
@@ -135,6 +151,7 @@ mod tests {
     fn values_are_read() {
         assert_eq!(with("PIPER_STANDIN_MEMORY", "512M").map(|s| s.memory), Ok(512 << 20));
         assert_eq!(with("PIPER_STANDIN_CHIP", "sm_90").map(|s| s.chip.names[0]), Ok("sm_90a"));
+        assert_eq!(with("PIPER_STANDIN_DRIVER", "11.4").map(|s| s.version), Ok(11_040));
         let checks = with("PIPER_STANDIN_CHECKS", "races, streams").map(|s| s.checks);
         assert_eq!(checks, Ok(Checks { races: true, uninitialised: false, streams: true }));
     }
@@ -152,6 +169,9 @@ mod tests {
         );
         for value in ["", "0", "x", "9999999999999G", "\u{fc}"] {
             assert!(said("PIPER_STANDIN_MEMORY", value).contains("expected bytes"), "{value}");
+        }
+        for value in ["", "12", "0.1", "12.x"] {
+            assert!(said("PIPER_STANDIN_DRIVER", value).contains("such as 12.4"), "{value}");
         }
         assert!(said("PIPER_STANDIN_CHECKS", "bounds").contains("expected all, none"));
     }

@@ -11,7 +11,7 @@ use crate::communicator::Communicator;
 use crate::driver::{self, Range, Work};
 use crate::element::{Element, Reduction, reduce};
 use crate::inbox::{Absent, Message, Purpose};
-use crate::settings::settings;
+use crate::settings::{Fault, settings};
 
 /// Kinds of operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -172,10 +172,28 @@ impl Launch {
 
     fn perform(&self) -> std::result::Result<(), Stop> {
         let number = self.communicator.next_operation();
+        self.fault(number)?;
         for operation in self.operations.iter().filter(|o| o.is_collective()) {
             self.collective(operation, number)?;
         }
         self.transfers(number)
+    }
+
+    /// What was asked for to go wrong: the operation does not end until the program gives the communicator up, as a kernel of
+    /// NCCL's does not that has lost its network.
+    fn fault(&self, number: u64) -> std::result::Result<(), Stop> {
+        let is_here =
+            |fault: &Fault| (fault.rank, fault.operation) == (self.communicator.rank, number);
+        let Some(fault) = settings().fault.filter(is_here) else { return Ok(()) };
+        if fault.is_error {
+            let what = "the error that PIPER_STANDIN_NCCL_FAULT asks for";
+            let message = self.about(&self.operations[0], number, what);
+            self.communicator.fail(Failure::new(Code::REMOTE_ERROR, message));
+        }
+        while !self.communicator.is_aborted() {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        Err(Stop::Aborted)
     }
 
     fn collective(&self, operation: &Operation, number: u64) -> std::result::Result<(), Stop> {

@@ -38,6 +38,19 @@ fn named_tests_exist() {
 }
 
 #[test]
+fn named_functions_are_tests() {
+    let (page, path) = (page(), root().join("tools/piper-run/tests/cuda.rs"));
+    let tests = std::fs::read_to_string(path).expect("the tests of GPUs");
+    let named: Vec<&str> = page.split('`').filter(|text| text.ends_with("()")).collect();
+    assert!(named.len() > 10, "{named:?}");
+    let missing: Vec<&str> = named
+        .into_iter()
+        .filter(|name| !tests.contains(&format!("#[test]\nfn {name} {{")))
+        .collect();
+    assert!(missing.is_empty(), "docs/errors.md names tests that are not there: {missing:?}");
+}
+
+#[test]
 fn refused_directives_are_named() {
     let page = page();
     let unnamed: Vec<String> =

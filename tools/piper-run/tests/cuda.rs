@@ -314,6 +314,103 @@ fn what_a_machine_lacks_is_told_before_anything_runs() {
     assert!(trace.contains("records no trace"), "{trace}");
 }
 
+/// A folder with a driver in which the name of one function is another.
+fn without(function: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let library = piper_standin::folder().expect("the stand-ins are built").join("libcuda.so.1");
+    let mut bytes = std::fs::read(library).expect("the stand-in");
+    let name = format!("{function}\0").into_bytes();
+    let at = bytes.windows(name.len()).position(|window| window == name).expect("its name");
+    bytes[at] = b'x';
+    std::fs::write(folder.path().join("libcuda.so.1"), bytes).expect("written");
+    folder
+}
+
+/// A line on standard error, nothing else, and exit status 1.
+fn refused_in_a_line(command: &mut Command, folder: &Folder, model: &Path) -> String {
+    let said = refused(&arguments(command, folder, model).output().unwrap());
+    assert_eq!(said.lines().count(), 1, "{said}");
+    said
+}
+
+#[test]
+fn a_driver_that_is_too_old_or_lacks_a_function_is_told_in_a_line() {
+    let folder = Folder::new();
+    let model = folder.one_device();
+    let old = refused_in_a_line(on_standins(1).env("PIPER_STANDIN_DRIVER", "11.4"), &folder, &model);
+    assert_eq!(
+        old,
+        "error: the NVIDIA driver for CUDA 11.4 is too old: update it to one for CUDA 12.0 or later\n"
+    );
+    // PTX for a chip may need a later one.
+    let chip = &mut on_standins(1);
+    chip.env("PIPER_STANDIN_DRIVER", "12.4").env("PIPER_STANDIN_CHIP", "sm_100a");
+    let newer = refused_in_a_line(chip, &folder, &model);
+    assert!(newer.contains("is for CUDA 12.4, but PTX") && newer.contains("update the driver"), "{newer}");
+    for (function, more, remedy) in [
+        ("cuEventQuery", None, "update it to one for CUDA 12.0 or later"),
+        ("cuGraphInstantiateWithFlags", Some("--graphs"), "run without --graphs"),
+    ] {
+        let lacking = without(function);
+        let mut command = on_standins(1);
+        let others = command.get_envs().find(|(name, _)| *name == "LD_LIBRARY_PATH");
+        let others = others.and_then(|(_, path)| path).expect("where stand-ins are").to_owned();
+        let mut path = lacking.path().as_os_str().to_owned();
+        path.push(":");
+        path.push(others);
+        command.env("LD_LIBRARY_PATH", path).args(more);
+        let said = refused_in_a_line(&mut command, &folder, &model);
+        let wanted = format!("is too old: it lacks {function}; {remedy}");
+        assert!(said.contains(&wanted), "{said}");
+    }
+}
+
+#[test]
+fn without_a_device_or_the_nccl_it_needs_a_line_says_so() {
+    let folder = Folder::new();
+    let model = folder.one_device();
+    let none = refused_in_a_line(&mut on_standins(0), &folder, &model);
+    assert!(none.starts_with("error: there is no CUDA device: "), "{none}");
+    let model = folder.pipeline();
+    let missing = on_standins(2).env("PIPER_NCCL_LIBRARY", "/none/libnccl.so.2");
+    let missing = refused_in_a_line(missing, &folder, &model);
+    assert!(missing.contains("the plan communicates, and NCCL cannot be loaded (/none/"), "{missing}");
+    let old = on_standins(2).env("PIPER_STANDIN_NCCL", "2.16.2");
+    let old = refused_in_a_line(old, &folder, &model);
+    assert_eq!(old, "error: NCCL 2.16.2 is too old: install 2.18 or later\n");
+}
+
+/// What a step says whose collectives go wrong.
+fn fault(kind: &str) -> String {
+    let folder = Folder::new();
+    let zero = "strategy.split \"MB\" into 2\nstrategy.zero over \"dp\" stage = 1";
+    let model = folder.model(1, r#""dp" = 2"#, zero);
+    let mut command = on_standins(2);
+    command.env("PIPER_STANDIN_NCCL_FAULT", kind).args(["--devices-timeout", "3"]);
+    let said = refused(&arguments(&mut command, &folder, &model).output().unwrap());
+    // What the stand-in itself says is not of the program.
+    let lines = said.lines().filter(|line| !line.starts_with("standin: "));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn an_asynchronous_error_of_nccl_names_operation_and_line() {
+    let said = fault("error:1:1");
+    assert!(said.starts_with("error: step 1 failed on {dp=1}: NCCL 2.30.0: another rank failed"), "{said}");
+    assert!(said.contains("the error that PIPER_STANDIN_NCCL_FAULT asks for"), "{said}");
+    assert!(said.contains("reduce_scatter") || said.contains("all_gather"), "{said}");
+    assert!(said.contains("train.pir:"), "{said}");
+}
+
+#[test]
+fn a_collective_that_does_not_end_is_given_up_with_operation_and_line() {
+    let said = fault("stall:0:1");
+    assert!(said.starts_with("error: no progress in step 1 for 3s"), "{said}");
+    assert!(said.contains("{dp=0} ") && said.contains("{dp=1} "), "{said}");
+    assert!(said.contains("reduce_scatter") || said.contains("all_gather"), "{said}");
+    assert!(said.contains("train.pir:"), "{said}");
+}
+
 #[test]
 fn flags_of_gpus_need_the_back_end() {
     let folder = Folder::new();
