@@ -165,10 +165,19 @@ impl Device {
 
     /// A new event, to be recorded on a stream.
     pub(crate) fn event(&self, stream: &Stream) -> Result<Event, CudaError> {
+        self.new_event(stream, NO_TIMING)
+    }
+
+    /// A new event that notes its time.
+    pub(crate) fn timed_event(&self, stream: &Stream) -> Result<Event, CudaError> {
+        self.new_event(stream, 0)
+    }
+
+    fn new_event(&self, stream: &Stream, flags: u32) -> Result<Event, CudaError> {
         self.enter(stream.context)?;
         let mut raw = std::ptr::null_mut();
         // SAFETY: the event is written to a pointer that lives here.
-        let code = unsafe { (self.driver.api.cuEventCreate)(&raw mut raw, NO_TIMING) };
+        let code = unsafe { (self.driver.api.cuEventCreate)(&raw mut raw, flags) };
         self.driver.check("making an event", code)?;
         Ok(Event { driver: self.driver, raw })
     }

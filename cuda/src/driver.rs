@@ -63,6 +63,7 @@ functions! {
     fn cuEventDestroy_v2(event: sys::CUevent) -> Code;
     fn cuEventRecord(event: sys::CUevent, stream: sys::CUstream) -> Code;
     fn cuEventQuery(event: sys::CUevent) -> Code;
+    fn cuEventElapsedTime(milliseconds: *mut f32, from: sys::CUevent, to: sys::CUevent) -> Code;
     optional;
     fn cuStreamBeginCapture_v2(stream: sys::CUstream, mode: c_int) -> Code;
     fn cuStreamEndCapture(stream: sys::CUstream, graph: *mut sys::CUgraph) -> Code;

@@ -152,6 +152,9 @@ pub enum CudaError {
     /// The plan is not safe to run.
     #[error(transparent)]
     Plan(#[from] LoadError),
+    /// A trace of what cannot be seen.
+    #[error("a step that is replayed as a graph cannot be traced: its operations are out of sight")]
+    TraceOfGraph,
     /// Communicators were not made.
     #[error("communicators: {0}")]
     Communicators(String),

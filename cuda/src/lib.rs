@@ -12,6 +12,7 @@
 //!                  resolve.rs          its instructions with every address filled in    │ one thread a device
 //!                  products.rs         its products by cuBLASLt, if that is asked for
 //!                  worker.rs graph.rs  issues them, once a step; or replays a graph     ┘
+//!                  recorder.rs         when each instruction ran, for traces
 //!                  session.rs          steps, outputs, what went wrong and where
 //!                  state.rs            parameters and optimizer state between steps
 //! ```
@@ -32,6 +33,7 @@ mod memory;
 mod nccl;
 mod partition;
 mod products;
+mod recorder;
 mod rendezvous;
 mod resolve;
 mod session;

@@ -39,6 +39,8 @@ pub struct Options {
     pub graphs: bool,
     /// Wait for every operation before the next is issued, so that a fault is found where it happens. Slow.
     pub check_each: bool,
+    /// Record when each instruction runs, for [`Session::trace_json`]. Not with graphs.
+    pub trace: bool,
     /// What computes matrix products.
     pub gemm: Gemm,
     /// Seed of the initial values.
@@ -56,6 +58,7 @@ impl Default for Options {
             rendezvous: Duration::from_secs(300),
             graphs: false,
             check_each: false,
+            trace: false,
             gemm: Gemm::Own,
             seed: 0,
             stop: StopFlag::new(),
@@ -152,6 +155,9 @@ impl Session {
             return Err(CudaError::Partition { name: p.name.clone(), why: why.to_owned() });
         }
         let driver = Driver::open()?;
+        if options.graphs && options.trace {
+            return Err(CudaError::TraceOfGraph);
+        }
         if options.graphs {
             driver.check_graphs()?;
         }
@@ -172,6 +178,8 @@ impl Session {
             groups,
             status: infos.iter().map(|_| Status::default()).collect(),
             abort: AtomicBool::new(false),
+            epoch: Instant::now(),
+            spans: infos.iter().map(|_| Mutex::default()).collect(),
             inputs: RwLock::new(plan.inputs.iter().map(HostInput::of).collect()),
             options,
             plan,

@@ -2,14 +2,18 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::PoisonError;
 use std::sync::mpsc::channel;
+use std::time::Duration;
 
-use piper_plan::{BufferId, OutputId, ProgramId, State};
+use piper_plan::{BufferId, OutputId, Program, ProgramId, State};
 use piper_runtime::manifest::{self, Stored};
+use piper_runtime::trace::{self, Span};
 use piper_runtime::{MemoryUse, ReadBackError, TensorValue};
 
 use crate::contributions::{pack, unpack};
 use crate::device::workspace_bytes;
+use crate::error::CudaError;
 use crate::session::{Local, Session};
 use crate::worker::Command;
 
@@ -107,6 +111,42 @@ impl Session {
             }
         }
         Ok(())
+    }
+
+    /// The steps so far in the Trace Event Format, of all devices. Empty unless [`Options::trace`](crate::Options::trace) is set. All
+    /// processes of a run call this together.
+    ///
+    /// # Errors
+    /// A process that is gone.
+    pub fn trace_json(&self) -> Result<String, CudaError> {
+        let mut mine = Vec::new();
+        for (local, spans) in self.locals.iter().zip(&self.shared.spans) {
+            let spans = spans.lock().unwrap_or_else(PoisonError::into_inner);
+            for span in spans.iter() {
+                let times = [span.from, span.lasted].map(|time| time.as_nanos() as u64);
+                let numbers =
+                    [local.number as u64, span.step, u64::from(span.instr), times[0], times[1]];
+                mine.extend(numbers.into_iter().flat_map(u64::to_le_bytes));
+            }
+        }
+        let all = match self.shared.options.world.size {
+            1 => vec![mine],
+            _ => self.link().all_gather(mine)?,
+        };
+        let plan = &self.shared.plan;
+        let mut spans: Vec<Vec<Span>> = vec![Vec::new(); plan.devices()];
+        for bytes in all.iter().flat_map(|bytes| bytes.chunks_exact(40)) {
+            let mut numbers =
+                bytes.chunks_exact(8).map(|n| u64::from_le_bytes(n.try_into().unwrap_or([0; 8])));
+            let mut next = || numbers.next().unwrap_or(0);
+            let (device, step, instr) = (next() as usize, next(), next() as u32);
+            let [from, lasted] = [next(), next()].map(Duration::from_nanos);
+            let is_there = |program: &Program| (instr as usize) < program.instrs.len();
+            if plan.device_program.get(device).is_some_and(|p| is_there(&plan.programs[p.index()])) {
+                spans[device].push(Span { instr, step, from, lasted });
+            }
+        }
+        Ok(trace::json(plan, &spans))
     }
 
     /// Memory of each device of this process, with its number in the mesh: what was planned, and how far up anything was

@@ -4,12 +4,13 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use cudarc::driver::sys;
 use piper_plan::Plan;
 use piper_runtime::manifest;
+use piper_runtime::trace::Span;
 
 use crate::device::Device;
 use crate::driver::{Driver, NOT_READY};
@@ -19,6 +20,7 @@ use crate::groups::Groups;
 use crate::inputs::HostInput;
 use crate::nccl::{Communicator, Nccl};
 use crate::products::{ProductCounts, Products};
+use crate::recorder::Recorder;
 use crate::resolve::{Issue, Launch, Op, Pattern, Slot, resolve};
 use crate::session::Options;
 use crate::target::DeviceInfo;
@@ -39,6 +41,10 @@ pub(crate) struct Shared {
     pub(crate) status: Vec<Status>,
     /// Devices give up what they wait for.
     pub(crate) abort: AtomicBool,
+    /// What traces start at.
+    pub(crate) epoch: Instant,
+    /// What was recorded, by local device.
+    pub(crate) spans: Vec<Mutex<Vec<Span>>>,
     /// Global inputs of the step.
     pub(crate) inputs: RwLock<Vec<HostInput>>,
 }
@@ -126,7 +132,8 @@ pub(crate) fn work(
     let mut worker = match opened {
         Ok(device) => {
             let _ = replies.send((at, Reply::Opened(Ok(()))));
-            Worker { shared, at, issue: None, replay: None, comms: Vec::new(), device, steps: 0 }
+            let (issue, replay, recorder, comms) = (None, None, None, Vec::new());
+            Worker { shared, at, replay, recorder, issue, comms, device, steps: 0 }
         }
         Err(error) => {
             let _ = replies.send((at, Reply::Opened(Err(error))));
@@ -175,6 +182,7 @@ pub(crate) struct Worker<'s> {
     shared: &'s Shared,
     at: usize,
     replay: Option<Replay>,
+    recorder: Option<Recorder>,
     pub(crate) issue: Option<Issue>,
     /// By the plan's group.
     comms: Vec<Option<Communicator>>,
@@ -209,6 +217,9 @@ impl Worker<'_> {
             products: issue.products.as_ref().map(|products| products.counts.clone()),
             products_bytes: issue.products.as_ref().map_or(0, Products::workspace),
         };
+        if self.shared.options.trace {
+            self.recorder = Some(Recorder::of(&self.device, &issue.ops, &issue.instrs)?);
+        }
         self.issue = Some(issue);
         Ok(joined)
     }
@@ -223,6 +234,7 @@ impl Worker<'_> {
             if is_graph { self.replay() } else { self.issue_all() }?;
             issuing = start.elapsed();
             self.finish()?;
+            self.note_spans()?;
             let issue = self.issue.as_ref().expect("joined");
             Ok(issue.slots.iter().map(|slot| slot.contents(&issue.staging)).collect())
         });
@@ -253,11 +265,23 @@ impl Worker<'_> {
     }
 
     fn issue_all(&mut self) -> Result<(), Failure> {
+        let mut timed = 0;
+        if let Some(recorder) = &mut self.recorder {
+            let begun = recorder.begin(&self.device, self.shared.epoch);
+            begun.map_err(|message| Failure::at(None, message))?;
+        }
         let issue = self.issue.as_ref().expect("joined");
         for (at, op) in issue.ops.iter().enumerate() {
             let at = at as u32;
             self.status().issued.store(at, Ordering::Relaxed);
-            self.put(issue, op).map_err(|message| Failure::at(at, message))?;
+            let mut mark = |is_after: bool| match &self.recorder {
+                Some(recorder) => recorder.around(&self.device, at as usize, &mut timed, is_after),
+                None => Ok(()),
+            };
+            mark(false)
+                .and_then(|()| self.put(issue, op))
+                .and_then(|()| mark(true))
+                .map_err(|message| Failure::at(at, message))?;
             if self.shared.options.check_each {
                 self.passed(self.device.streams[stream(op)].raw)
                     .map_err(|failure| Failure { op: Some(at), ..failure })?;
@@ -386,6 +410,15 @@ impl Worker<'_> {
             self.look_at_meetings();
         }
         self.device.enter_primary().map_err(|error| Failure::at(None, error.to_string()))
+    }
+
+    /// Keeps what was recorded of the step that is over.
+    fn note_spans(&self) -> Result<(), Failure> {
+        let Some(recorder) = &self.recorder else { return Ok(()) };
+        let spans = recorder.spans(&self.device, self.steps + 1);
+        let spans = spans.map_err(|error| Failure::at(None, error.to_string()))?;
+        self.shared.spans[self.at].lock().unwrap_or_else(PoisonError::into_inner).extend(spans);
+        Ok(())
     }
 
     /// Waits until a stream has passed all that was put on it.

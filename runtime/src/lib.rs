@@ -26,7 +26,7 @@ mod resolve;
 mod session;
 mod stop;
 mod tensor;
-mod trace;
+pub mod trace;
 mod worker;
 
 pub use library::{

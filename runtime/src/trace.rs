@@ -6,16 +6,19 @@ use std::time::Duration;
 
 /// One executed instruction.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Span {
-    pub(crate) instr: u32,
-    pub(crate) step: u64,
-    /// Since the session began.
-    pub(crate) from: Duration,
-    pub(crate) lasted: Duration,
+pub struct Span {
+    /// Which of its program.
+    pub instr: u32,
+    /// In which step, from 1.
+    pub step: u64,
+    /// When it began, since the session did.
+    pub from: Duration,
+    /// How long it took.
+    pub lasted: Duration,
 }
 
 /// The trace as JSON in the Trace Event Format. `spans` has one list per device.
-pub(crate) fn json(plan: &Plan, spans: &[Vec<Span>]) -> String {
+pub fn json(plan: &Plan, spans: &[Vec<Span>]) -> String {
     let mesh = plan.mesh();
     let mut events = Vec::new();
     for (device, spans) in spans.iter().enumerate() {

@@ -26,6 +26,8 @@ pub struct CudaOptions {
     pub graphs: bool,
     /// Wait for every launch.
     pub check_launches: bool,
+    /// Steps are recorded.
+    pub trace: bool,
     /// What computes matrix products.
     pub gemm: piper_cuda::Gemm,
     /// A step without progress for so long is given up.
@@ -98,10 +100,10 @@ pub fn check(args: &RunArgs) -> Result<(), Failure> {
             "leave --level out, or use --backend threads",
         ));
     }
-    if args.trace.is_some() {
+    if args.trace.is_some() && args.graphs {
         return Err(Failure::with_hint(
-            "--backend cuda records no trace",
-            "use NVIDIA's nsys profile, or --backend threads",
+            "--trace times operations one by one, which cannot be seen in a step that is replayed as a graph",
+            "leave --graphs out, or use NVIDIA's nsys profile",
         ));
     }
     Ok(())
@@ -126,6 +128,7 @@ pub fn options(args: &RunArgs, stop: &StopFlag) -> Result<CudaOptions, Failure> 
         world,
         graphs: args.graphs,
         check_launches: args.check_launches,
+        trace: args.trace.is_some(),
         gemm: match args.gemm {
             Gemm::Own => piper_cuda::Gemm::Own,
             Gemm::Cublaslt => piper_cuda::Gemm::CublasLt,
@@ -187,6 +190,7 @@ impl CudaEngine {
             graphs: options.graphs,
             check_each: options.check_launches,
             gemm: options.gemm,
+            trace: options.trace,
             stop: options.stop.clone(),
             world: options.world.clone(),
             ..piper_cuda::Options::default()
@@ -218,5 +222,10 @@ impl Engine for CudaEngine {
         // What cannot be read is not shown; the steps have been taken.
         let uses = self.session.memory().unwrap_or_default();
         uses.into_iter().map(|(device, memory)| (mesh.render(device), memory)).collect()
+    }
+
+    fn trace(&self) -> Option<String> {
+        // Processes that are gone have been told of by the step.
+        self.session.trace_json().ok()
     }
 }

@@ -200,6 +200,7 @@ fn run_text(args: &RunArgs, stop: &StopFlag, name: &str, text: &str) -> Result<E
         single.as_mut().map(|single| open(single, &reference_options)).transpose()?;
     let trained = train(args, &training, &mut *engine, reference.as_deref_mut(), tokens, is_quiet)?;
     if is_quiet {
+        quiet_trace(args, &*engine);
         return Ok(ending(&trained, tier));
     }
     conclude(args, &*engine, &trained, tokens, tier)
@@ -367,9 +368,17 @@ fn run_plan(args: &RunArgs, stop: &StopFlag, plan: Plan) -> Result<Ending, Failu
     };
     let trained = train(args, &training, &mut *engine, None, tokens, is_quiet)?;
     if is_quiet {
+        quiet_trace(args, &*engine);
         return Ok(ending(&trained, Tier::F32));
     }
     conclude(args, &*engine, &trained, tokens, Tier::F32)
+}
+
+/// Gives what this process has of a trace to the one that writes it.
+fn quiet_trace(args: &RunArgs, engine: &dyn Engine) {
+    if args.trace.is_some() {
+        engine.trace();
+    }
 }
 
 /// Prints the summary and writes the trace.

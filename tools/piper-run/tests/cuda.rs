@@ -1,6 +1,7 @@
 //! `--backend cuda` as users meet it: training on GPUs, for which the stand-in driver and NCCL stand here, and what is said where
 //! something is missing.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -221,15 +222,13 @@ fn dualpipe_with_replicas_and_sharded_state_trains_on_four() {
     trains(4, &folder, &model, &[], None);
 }
 
-#[test]
-fn processes_that_a_launcher_starts_train_together() {
-    let folder = Folder::new();
-    let model = folder.pipeline();
+/// What two processes of a launcher say, which train together; flags of each are added.
+fn two_processes(folder: &Folder, model: &Path, more: &[&[&str]; 2]) -> (String, String) {
     // A port that was free a moment ago.
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let start = |rank: usize| {
         let mut command = on_standins(2);
-        arguments(&mut command, &folder, &model).arg("--compare-single");
+        arguments(&mut command, folder, model).args(more[rank]);
         let variables = [("RANK", rank.to_string()), ("LOCAL_RANK", rank.to_string())];
         command.envs(variables).env("WORLD_SIZE", "2").env("MASTER_PORT", port.to_string());
         command.env("MASTER_ADDR", "127.0.0.1");
@@ -238,11 +237,19 @@ fn processes_that_a_launcher_starts_train_together() {
     let second = start(1);
     let first = start(0).wait_with_output().expect("it ends");
     let second = second.wait_with_output().expect("it ends");
-    let (out, err) = text(&first);
-    assert!(first.status.success(), "{out}{err}");
-    assert!(out.contains("verdict     the same numbers"), "{out}{err}");
-    let (out, err) = text(&second);
-    assert!(second.status.success() && out.is_empty(), "{out}{err}");
+    for output in [&first, &second] {
+        assert!(output.status.success(), "{:?}", text(output));
+    }
+    (text(&first).0, text(&second).0)
+}
+
+#[test]
+fn processes_that_a_launcher_starts_train_together() {
+    let folder = Folder::new();
+    let beside = &["--compare-single"][..];
+    let (first, second) = two_processes(&folder, &folder.pipeline(), &[beside, beside]);
+    assert!(first.contains("verdict     the same numbers"), "{first}");
+    assert!(second.is_empty(), "{second}");
 }
 
 #[test]
@@ -310,8 +317,61 @@ fn what_a_machine_lacks_is_told_before_anything_runs() {
     assert!(rank.contains("RANK is 'x'"), "{rank}");
     let share = said(on_standins(3).env("RANK", "0").env("WORLD_SIZE", "3"), &two);
     assert!(share.contains("has 2 devices, which 3 processes cannot share"), "{share}");
-    let trace = said(on_standins(1).args(["--trace", "/tmp/none.json"]), &one);
-    assert!(trace.contains("records no trace"), "{trace}");
+    let file = folder.0.path().join("none.json");
+    let trace = said(on_standins(1).arg("--graphs").arg("--trace").arg(&file), &one);
+    assert!(trace.contains("--trace times operations one by one"), "{trace}");
+    assert!(!file.exists());
+}
+
+/// The instructions of a trace that take time, by device and number, with their names; times are in order and within the run.
+fn traced(file: &Path) -> BTreeMap<(u64, u64, u64), String> {
+    let text = std::fs::read_to_string(file).expect("the trace");
+    let trace: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let mut found = BTreeMap::new();
+    let mut ends: BTreeMap<(u64, u64), f64> = BTreeMap::new();
+    for event in trace["traceEvents"].as_array().expect("events") {
+        if event["ph"] != "X" {
+            continue;
+        }
+        let number = |value: &serde_json::Value| value.as_u64().expect("a number");
+        let (device, stream) = (number(&event["pid"]), number(&event["tid"]));
+        let (from, lasted) = (event["ts"].as_f64().unwrap(), event["dur"].as_f64().unwrap());
+        assert!(lasted >= 0.0, "{event}");
+        let end = ends.entry((device, stream)).or_default();
+        // Times of the driver are of half a microsecond.
+        assert!(from + 1.0 >= *end, "{event} begins before {end}");
+        *end = from + lasted;
+        assert!(event["args"]["source"].as_str().unwrap().contains("train.pir:"), "{event}");
+        let (kind, name) = (event["cat"].as_str().unwrap(), event["name"].as_str().unwrap());
+        if kind != "wait" {
+            let key = (device, number(&event["args"]["step"]), number(&event["args"]["instr"]));
+            found.insert(key, name.to_owned());
+        }
+    }
+    found
+}
+
+#[test]
+fn a_trace_has_what_that_of_threads_has() {
+    let folder = Folder::new();
+    let model = folder.pipeline();
+    let [gpus, threads, both] =
+        ["gpus", "threads", "both"].map(|name| folder.0.path().join(name).with_extension("json"));
+    let mut command = on_standins(2);
+    let output = arguments(&mut command, &folder, &model).arg("--trace").arg(&gpus).output().unwrap();
+    let (out, err) = text(&output);
+    assert!(output.status.success() && out.contains("trace written to"), "{out}{err}");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_piper-run"));
+    command.arg(&model).args(["--steps", "3", "--trace"]).arg(&threads);
+    let output = command.arg("--data").arg(folder.data()).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output).1);
+    let (gpus, threads) = (traced(&gpus), traced(&threads));
+    assert!(threads.len() > 100 && gpus == threads, "{gpus:?}\n{threads:?}");
+    // Of two processes one writes what both have recorded.
+    let flags = ["--trace", both.to_str().unwrap()];
+    let (first, _) = two_processes(&folder, &model, &[&flags, &flags]);
+    assert!(first.contains("trace written to"), "{first}");
+    assert_eq!(traced(&both), threads);
 }
 
 /// A folder with a driver in which the name of one function is another.

@@ -165,6 +165,7 @@ impl Check<'_> {
             world: World::default(),
             graphs,
             check_launches: false,
+            trace: false,
             gemm: Gemm::Own,
             timeout: Duration::from_secs(120),
             stop: self.stop.clone(),
