@@ -12,7 +12,7 @@ use piper_codegen::catalog::{self as single, AdamW};
 use piper_codegen::kernel::{
     Attention, Body, CrossEntropy, Dtype, Embedding, Gemm, Kernel, Mode, Norm, NormKind,
 };
-use piper_codegen::ptx::{Chip, PtxKernel, compile};
+use piper_codegen::ptx::{Chip, PtxKernel, bounded_symbol, compile};
 use piper_ptx::{Arg, Machine, Module};
 use support::{Data, agree, by_reference, random_data};
 
@@ -83,6 +83,40 @@ fn run(module: &Module, launched: &PtxKernel, data: &[Data], scalars: &[f64]) ->
 /// Every kind of kernel around `size` on `chip`, over all element types; how many.
 fn check(chip: Chip, size: u64) -> usize {
     catalog::DTYPES.map(|dtype| check_kernels(chip, &catalog::around(dtype, size))).iter().sum()
+}
+
+/// On a few blocks, each of which takes the work of several, kernels compute the same to the bit.
+#[test]
+fn persistent_grids_compute_the_same_bits() {
+    let mut bounded = 0;
+    for dtype in catalog::DTYPES {
+        let kernels = catalog::around(dtype, 33);
+        let symbols: Vec<String> = kernels.iter().map(Kernel::symbol).collect();
+        let few = symbols.iter().map(|symbol| bounded_symbol(symbol, 2));
+        let named: Vec<_> = symbols
+            .iter()
+            .cloned()
+            .chain(few)
+            .zip(kernels.iter().chain(&kernels).cloned())
+            .collect();
+        let (text, launched) = compile(&named, Chip::Sm80, Isolation::InProcess).expect("PTX");
+        let module = Module::parse(&text).unwrap_or_else(|e| panic!("{e}"));
+        let (whole, few) = launched.split_at(kernels.len());
+        for (seed, (kernel, (whole, few))) in
+            (0u64..).zip(kernels.iter().zip(whole.iter().zip(few)))
+        {
+            assert!(few.stages.iter().all(|s| s.grid.iter().product::<u32>() <= 2));
+            bounded += usize::from(few.stages.iter().any(|s| s.work.is_some()));
+            let mut data = random_data(kernel, seed, tokens_below(kernel));
+            if kernel.scalars() == 2 {
+                data.iter_mut().for_each(support::Data::absolute);
+            }
+            let found = [whole, few].map(|k| run(&module, k, &data, &[0.01, 3.0]));
+            let [whole, few] = found.map(|data| data.iter().flat_map(bytes).collect::<Vec<u8>>());
+            assert_eq!(whole, few, "{}", kernel.symbol());
+        }
+    }
+    assert!(bounded >= 20, "{bounded}");
 }
 
 fn check_kernels(chip: Chip, kernels: &[Kernel]) -> usize {

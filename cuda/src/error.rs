@@ -174,7 +174,7 @@ pub enum CudaError {
 fn not_found(library: &NotFound, why: &str) -> String {
     match library {
         NotFound::Driver => format!(
-            "there is no NVIDIA driver on this machine: libcuda.so.1 cannot be loaded ({why}); --backend threads runs on its CPUs"
+            "there is no NVIDIA driver on this machine: libcuda.so.1 cannot be loaded ({why})"
         ),
         NotFound::Nccl => format!(
             "the plan communicates, and NCCL cannot be loaded ({why}): install libnccl.so.2 (package libnccl2, or nvidia-nccl-cu12 of PyPI with its folder in LD_LIBRARY_PATH), or name it in PIPER_NCCL_LIBRARY"

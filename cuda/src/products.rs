@@ -263,7 +263,8 @@ impl Products {
         if most > 0 {
             set!(self, cublasLtMatmulDescSetAttribute, description, MULTIPROCESSORS, most as c_int);
         }
-        let alignments = addresses.map(|at| (1u64 << at.trailing_zeros().min(8)).min(ALIGNED) as u32);
+        let alignments =
+            addresses.map(|at| (1u64 << at.trailing_zeros().min(8)).min(ALIGNED) as u32);
         let way = match self.ways.get(&(kernel, alignments, most)) {
             Some(way) => *way,
             None => {
@@ -419,7 +420,8 @@ mod tests {
             counts.told("12.8.4"),
             "cuBLASLt 12.8.4 computes 3 of 3 matrix products of a step (9 launches in all)"
         );
-        let kept = BTreeMap::from([("for their element type", 1), ("for what follows their sums", 2)]);
+        let kept =
+            BTreeMap::from([("for their element type", 1), ("for what follows their sums", 2)]);
         counts.add(&ProductCounts { launches: 9, taken: 1, kept });
         assert_eq!(
             counts.told("12.8.4"),

@@ -127,9 +127,8 @@ fn record(device: &Device, event: &Event, stream: usize) -> Result<(), String> {
 fn between(device: &Device, from: &Event, to: &Event) -> Result<Duration, CudaError> {
     let mut milliseconds = 0f32;
     // SAFETY: two events of this device that were recorded and have passed.
-    let code = unsafe {
-        (device.driver.api.cuEventElapsedTime)(&raw mut milliseconds, from.raw, to.raw)
-    };
+    let code =
+        unsafe { (device.driver.api.cuEventElapsedTime)(&raw mut milliseconds, from.raw, to.raw) };
     device.driver.check("asking for the time between two events", code)?;
     Ok(Duration::from_secs_f64(f64::from(milliseconds.max(0.0)) / 1e3))
 }
@@ -140,7 +139,8 @@ mod tests {
 
     #[test]
     fn an_instruction_is_timed_without_what_was_put_around_it() {
-        let (wait, record) = (|| Op::Wait { event: 0, stream: 0 }, || Op::Record { event: 0, stream: 0 });
+        let (wait, record) =
+            (|| Op::Wait { event: 0, stream: 0 }, || Op::Record { event: 0, stream: 0 });
         let copy = || Op::Copy { from: 0, to: 0, bytes: 4, stream: 0 };
         let ops = [wait(), copy(), copy(), record(), record(), wait(), copy()];
         let found = parts(&ops, &[0, 0, 0, 0, 1, 2, 3]);

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use piper_plan::{Code, Method, Plan};
+use piper_plan::{Code, Kind, Method, Partition, Plan};
 use piper_runtime::manifest::{self, Stored};
 use piper_runtime::{DataSource, DeviceStats, LoadError, StepError, StepReport, StopFlag, report};
 
@@ -319,14 +319,20 @@ impl Session {
             let library = CublasLt::open().ok()?;
             Some(products.told(&library.version))
         });
-        let grids = grids
-            .map(|p| {
-                format!(
-                    "partition {}: its communicators keep to {}; kernels on its streams run on grids as large as they were compiled",
-                    p.name,
-                    p.ctas.map_or("whatever NCCL takes".to_owned(), |(_, most)| format!("{most} blocks"))
-                )
-            });
+        let grids = grids.map(|p| {
+            let nccl = match p.ctas {
+                Some((_, most)) => format!("{most} blocks"),
+                None => "whatever NCCL takes".to_owned(),
+            };
+            let kernels = match most_blocks(plan, p) {
+                blocks if blocks <= u64::from(p.size) => format!("{} blocks", p.size),
+                blocks => format!("the {blocks} blocks that they were compiled for"),
+            };
+            format!(
+                "partition {}: its communicators keep to {nccl}, its kernels to {kernels}",
+                p.name
+            )
+        });
         grids.chain(products).collect()
     }
 
@@ -522,6 +528,22 @@ impl Session {
         let unpacked = unpacked.ok_or_else(|| failed("a message makes no sense".to_owned()))?;
         Ok(unpacked.into_iter().flatten().collect())
     }
+}
+
+/// Most blocks of a launch on the streams of a partition.
+fn most_blocks(plan: &Plan, partition: &Partition) -> u64 {
+    let Code::Ptx(ptx) = &plan.code else { return 0 };
+    let mut most = 0;
+    for program in &plan.programs {
+        for instr in &program.instrs {
+            let is_here = partition.streams.contains(&program.streams[usize::from(instr.stream)]);
+            let Kind::Launch { kernel, .. } = &instr.kind else { continue };
+            for stage in ptx.kernels[kernel.index()].stages.iter().filter(|_| is_here) {
+                most = stage.grid.iter().map(|n| u64::from(*n)).product::<u64>().max(most);
+            }
+        }
+    }
+    most
 }
 
 /// Bytes of a communicator's name.

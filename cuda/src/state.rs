@@ -142,7 +142,8 @@ impl Session {
             let (device, step, instr) = (next() as usize, next(), next() as u32);
             let [from, lasted] = [next(), next()].map(Duration::from_nanos);
             let is_there = |program: &Program| (instr as usize) < program.instrs.len();
-            if plan.device_program.get(device).is_some_and(|p| is_there(&plan.programs[p.index()])) {
+            if plan.device_program.get(device).is_some_and(|p| is_there(&plan.programs[p.index()]))
+            {
                 spans[device].push(Span { instr, step, from, lasted });
             }
         }

@@ -4,14 +4,16 @@
 //! as a [`Kernel`]; [`compile_plan`] compiles everything a plan launches into one shared object. Nothing here changes what is
 //! computed: the tests compare every kernel with the reference interpreter of the operations in its body.
 
+mod aligned;
 mod builtin;
 mod fused;
 mod into_plan;
+mod partitions;
 mod ptx_plan;
 mod scalar_body;
 
 pub use into_plan::{CodeReport, compile_plan, plan_kernels};
-pub use ptx_plan::{compile_ptx_plan, launches, ptx_declaration};
+pub use ptx_plan::{compile_ptx_plan, launches, ptx_declaration, ptx_kernels};
 
 use piper_dialects::{device, kernel as kernels};
 use piper_ir::{FloatKind, Module, Op, Type, TypeData};

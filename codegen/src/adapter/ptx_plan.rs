@@ -4,10 +4,31 @@ use piper_ir::Module;
 use piper_plan::{Code, KernelDecl, Plan, Product, Ptx, PtxLaunches, PtxStage};
 
 use super::into_plan::{param, plan_kernels, set_workspace};
+use super::{aligned, partitions};
 use crate::compile::Compiler;
 use crate::error::CodegenError;
 use crate::kernel::{Body, Kernel};
 use crate::ptx::{Chip, PtxKernel, Stage, compile};
+
+/// The kernels that `plan` declares by their symbols, as `chip` runs them. The plan is changed to what it launches there: in
+/// partitions of grids, forms of kernels on so many blocks; and nothing that begins where PTX cannot read it.
+///
+/// # Errors
+/// Those of [`plan_kernels`].
+pub fn ptx_kernels(
+    module: &Module,
+    plan: &mut Plan,
+    chip: Chip,
+) -> Result<Vec<(String, Kernel)>, CodegenError> {
+    let mut kernels = plan_kernels(module, plan)?;
+    let is_bounded = partitions::bound(plan, &mut kernels, chip);
+    let is_changed = aligned::align(plan) || is_bounded;
+    if is_changed && !plan.misc.flows.is_empty() {
+        // Launches have other names, and copies stand before and behind them. The seal of what was there has been compared.
+        piper_plan::seal(plan);
+    }
+    Ok(plan.kernels.iter().map(|d| d.symbol.clone()).zip(kernels).collect())
+}
 
 /// Compiles all kernels that `plan` declares to PTX for `chip`, which the plan then carries with its launches, the target, and
 /// the workspace that kernels and programs need.
@@ -21,10 +42,10 @@ pub fn compile_ptx_plan(
     chip: Chip,
     compiler: impl Into<Compiler>,
 ) -> Result<(), CodegenError> {
-    let kernels = plan_kernels(module, plan)?;
-    let named: Vec<(String, Kernel)> =
-        plan.kernels.iter().map(|d| d.symbol.clone()).zip(kernels).collect();
+    let mut changed = plan.clone();
+    let named = ptx_kernels(module, &mut changed, chip)?;
     let (text, launched) = compile(&named, chip, compiler)?;
+    *plan = changed;
     set_workspace(plan, launched.iter().map(|kernel| kernel.workspace_bytes));
     plan.misc.target = chip.target().triple.unwrap_or_default();
     plan.misc.notes.retain(|(name, _)| name != "vectors");

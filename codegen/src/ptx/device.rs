@@ -27,6 +27,8 @@ pub(super) struct Device<'e, 'c> {
     /// Scratch memory as bytes, if the kernel has any.
     pub(super) workspace: Option<V<'c>>,
     pub(super) stage: &'e Stage,
+    /// The block whose work this is, if blocks take that of several.
+    pub(super) at: Option<[I<'c>; 3]>,
     pub(super) chip: Chip,
 }
 
@@ -51,13 +53,16 @@ impl<'c> Device<'_, 'c> {
 
     /// This block's number along an axis.
     pub(super) fn block(&self, axis: usize) -> I<'c> {
+        if let Some(at) = &self.at {
+            return at[axis];
+        }
         let name = ["ctaid.x", "ctaid.y", "ctaid.z"][axis];
         self.register(name, u64::from(self.stage.grid[axis]))
     }
 
     /// Threads of the grid, along x.
     pub(super) fn threads(&self) -> u64 {
-        u64::from(self.stage.block) * u64::from(self.stage.grid[0])
+        u64::from(self.stage.block) * u64::from(self.stage.work.unwrap_or(self.stage.grid)[0])
     }
 
     /// This thread's number in the grid, along x.

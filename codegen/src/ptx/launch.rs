@@ -30,6 +30,24 @@ pub struct Stage {
     /// Number of the step, counting those that have nothing to do.
     #[serde(default)]
     pub step: usize,
+    /// The blocks that the work is cut for, where each block of the grid takes the work of several, one after the other.
+    #[serde(default)]
+    pub work: Option<[u32; 3]>,
+}
+
+/// What stands in a symbol before the most blocks of a launch.
+const MOST: &str = "$most_";
+
+/// The symbol of a kernel on at most `blocks` blocks a launch: a persistent grid, whose blocks take the work of several. The
+/// results are the same to the bit. Code generation knows it by its symbol, so both forms may be in one module.
+pub fn bounded_symbol(symbol: &str, blocks: u32) -> String {
+    format!("{symbol}{MOST}{blocks}")
+}
+
+/// The most blocks of a kernel with this symbol.
+fn most_blocks(symbol: &str) -> u64 {
+    let most = symbol.rsplit_once(MOST).and_then(|(_, most)| most.parse().ok());
+    most.filter(|most| *most > 0).unwrap_or(u64::MAX)
 }
 
 /// A kernel as it is launched on a GPU: its stages one after the other on one stream, each with the same arguments, which
@@ -398,7 +416,14 @@ impl PtxKernel {
                     limits[axis]
                 ));
             }
+            let blocks = grid.iter().product::<u64>();
+            let most = most_blocks(symbol);
+            let (grid, work) = match blocks > most {
+                true => ([most, 1, 1], Some(grid.map(|n| n as u32))),
+                false => (grid, None),
+            };
             stages.push(Stage {
+                work,
                 entry: if is_single { name.clone() } else { format!("{name}${index}") },
                 grid: grid.map(|n| n as u32),
                 block: block as u32,
@@ -454,6 +479,18 @@ mod tests {
         let entries: Vec<_> = launched.stages.iter().map(|s| (&s.entry[..], s.grid)).collect();
         assert_eq!(entries, [("a_$_b$0", [2, 8, 1]), ("a_$_b$1", [1, 1, 1])]);
         assert_eq!(launched.workspace_bytes, 8 * 33 * 4);
+    }
+
+    #[test]
+    fn a_symbol_may_bound_the_blocks_of_launches() {
+        let symbol = bounded_symbol("f", 3);
+        let kernel = catalog::add(Dtype::F32, 100_000);
+        let [whole, bounded] =
+            ["f", &symbol[..]].map(|s| PtxKernel::of(s, &kernel, Chip::Sm80).unwrap());
+        assert_eq!((whole.stages[0].grid, whole.stages[0].work), ([98, 1, 1], None));
+        assert_eq!((bounded.stages[0].grid, bounded.stages[0].work), ([3, 1, 1], Some([98, 1, 1])));
+        let few = PtxKernel::of(&bounded_symbol("f", 98), &kernel, Chip::Sm80).unwrap();
+        assert_eq!((few.stages[0].grid, few.stages[0].work), ([98, 1, 1], None));
     }
 
     #[test]

@@ -122,10 +122,32 @@ fn entry(e: &Emitter<'_>, kernel: &Kernel, launched: &PtxKernel, stage: &Stage, 
         scalars: args[buffers..buffers + scalars].to_vec(),
         workspace: args.get(buffers + scalars).copied(),
         stage,
+        at: None,
         chip,
     };
-    body(&device, kernel, stage.step);
+    match stage.work {
+        None => body(&device, kernel, stage.step),
+        Some(work) => several(device, kernel, work),
+    }
     built(e.b.build_return(None));
+}
+
+/// The work of several blocks, one after the other: that of every block of `work` whose number is this block's, or more by a
+/// multiple of the grid's size. Shared memory is used again, so all threads have to be done with it first.
+fn several<'c>(device: Device<'_, 'c>, kernel: &Kernel, work: [u32; 3]) {
+    let (e, stage) = (device.e, device.stage);
+    let [x, y, z] = work.map(u64::from);
+    let first = device.block(0);
+    e.for_each(first, e.n(x * y * z), u64::from(stage.grid[0]), |block| {
+        let rest = e.idiv(block, x);
+        let at = Some([e.irem(block, x), e.irem(rest, y), e.idiv(rest, y)]);
+        let device = Device { at, ..device };
+        body(&device, kernel, stage.step);
+        if stage.dynamic_shared_bytes > 0 {
+            device.wait(0);
+        }
+        device.barrier();
+    });
 }
 
 fn body(k: &Device<'_, '_>, kernel: &Kernel, stage: usize) {

@@ -69,7 +69,8 @@ pub(crate) unsafe fn put<T>(to: *mut T, value: T) -> Result {
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn cublasLtGetVersion() -> usize {
     let Ok(text) = std::env::var("PIPER_STANDIN_CUBLASLT") else { return 120_804 };
-    let parts: std::result::Result<Vec<usize>, _> = text.trim().split('.').map(str::parse).collect();
+    let parts: std::result::Result<Vec<usize>, _> =
+        text.trim().split('.').map(str::parse).collect();
     match parts.as_deref() {
         Ok([major, minor, patch]) => major * 10_000 + minor * 100 + patch,
         _ => {

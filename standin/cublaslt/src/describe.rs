@@ -52,7 +52,9 @@ fn set_of_product(mut product: Description, value: &Value<'_>) -> Result<Descrip
         at @ (3 | 4) => {
             let operation = value.i32()?;
             if !(0..2).contains(&operation) {
-                return refuse(format!("operation {operation}: 0 (none) and 1 (transpose) are supported"));
+                return refuse(format!(
+                    "operation {operation}: 0 (none) and 1 (transpose) are supported"
+                ));
             }
             product.is_transposed[at as usize - 3] = operation == 1;
         }
@@ -61,7 +63,9 @@ fn set_of_product(mut product: Description, value: &Value<'_>) -> Result<Descrip
                 1 => false,
                 4 => true,
                 other => {
-                    return refuse(format!("epilogue {other}: 1 (none) and 4 (bias) are supported"));
+                    return refuse(format!(
+                        "epilogue {other}: 1 (none) and 4 (bias) are supported"
+                    ));
                 }
             };
         }

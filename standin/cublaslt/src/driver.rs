@@ -64,10 +64,8 @@ fn load() -> std::result::Result<Driver, String> {
 
 fn driver() -> Result<&'static Driver> {
     static DRIVER: OnceLock<std::result::Result<Driver, String>> = OnceLock::new();
-    let failed = |message: &String| Failure {
-        status: Status::NOT_INITIALIZED,
-        message: message.clone(),
-    };
+    let failed =
+        |message: &String| Failure { status: Status::NOT_INITIALIZED, message: message.clone() };
     DRIVER.get_or_init(load).as_ref().map_err(failed)
 }
 

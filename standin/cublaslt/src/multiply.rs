@@ -41,7 +41,9 @@ impl Matrix {
         let at = self.place(of, row, column);
         match self.layout.element {
             Element::F32 => self.bytes[at * 4..][..4].copy_from_slice(&value.to_ne_bytes()),
-            Element::Bf16 => self.bytes[at * 2..][..2].copy_from_slice(&rounded(value).to_ne_bytes()),
+            Element::Bf16 => {
+                self.bytes[at * 2..][..2].copy_from_slice(&rounded(value).to_ne_bytes())
+            }
         }
     }
 }
@@ -82,8 +84,7 @@ fn multiply(problem: &Problem, at: &Operands) -> std::result::Result<(), u32> {
         driver::write(at.workspace.start, &vec![0xA5; at.workspace.bytes as usize])?;
     }
     let mut d = Matrix { layout: problem.d, bytes: vec![0; problem.d.bytes() as usize] };
-    let is_dense = problem.d.leading == m
-        && (problem.d.batch == 1 || problem.d.stride == m * n);
+    let is_dense = problem.d.leading == m && (problem.d.batch == 1 || problem.d.stride == m * n);
     if !is_dense {
         // What lies between columns stays.
         d.bytes = driver::read(at.d, problem.d.bytes())?;

@@ -43,7 +43,11 @@ impl Libraries {
         let open = |name: &str| unsafe { Library::new(name) }.expect("the stand-in");
         let (cuda, lt) = (open("libcuda.so.1"), open("libcublasLt.so.12"));
         let (mut context, mut handle) = (0, 0);
-        assert_eq!(call!(lt, cublasLtCreate(&mut handle => &mut usize)), 1, "no context is current");
+        assert_eq!(
+            call!(lt, cublasLtCreate(&mut handle => &mut usize)),
+            1,
+            "no context is current"
+        );
         assert_eq!(call!(cuda, cuInit(0 => u32)), 0);
         assert_eq!(call!(cuda, cuDevicePrimaryCtxRetain(&mut context => &mut usize, 0 => i32)), 0);
         assert_eq!(call!(cuda, cuCtxSetCurrent(context => usize)), 0);
@@ -55,7 +59,8 @@ impl Libraries {
         let (mut at, bytes) = (0, size_of_val(values));
         assert_eq!(call!(self.cuda, cuMemAlloc_v2(&mut at => &mut u64, bytes => usize)), 0);
         let from = values.as_ptr().cast();
-        let copy = call!(self.cuda, cuMemcpyHtoD_v2(at => u64, from => *const c_void, bytes => usize));
+        let copy =
+            call!(self.cuda, cuMemcpyHtoD_v2(at => u64, from => *const c_void, bytes => usize));
         assert_eq!(copy, 0);
         at
     }
@@ -64,7 +69,8 @@ impl Libraries {
         let mut values = vec![0f32; count];
         assert_eq!(call!(self.cuda, cuCtxSynchronize()), 0);
         let to = values.as_mut_ptr().cast();
-        let copy = call!(self.cuda, cuMemcpyDtoH_v2(to => *mut c_void, at => u64, count * 4 => usize));
+        let copy =
+            call!(self.cuda, cuMemcpyDtoH_v2(to => *mut c_void, at => u64, count * 4 => usize));
         assert_eq!(copy, 0);
         values
     }
@@ -92,7 +98,14 @@ impl Libraries {
         ))
     }
 
-    fn multiply(&self, product: usize, beta: f32, at: [u64; 3], layouts: [usize; 3], algorithm: *const [u64; 8]) -> u32 {
+    fn multiply(
+        &self,
+        product: usize,
+        beta: f32,
+        at: [u64; 3],
+        layouts: [usize; 3],
+        algorithm: *const [u64; 8],
+    ) -> u32 {
         call!(self.lt, cublasLtMatmul(
             self.handle => usize, product => usize, &1f32 => &f32, at[0] => u64, layouts[0] => usize, at[1] => u64,
             layouts[1] => usize, &beta => &f32, at[2] => u64, layouts[2] => usize, at[2] => u64, layouts[2] => usize,
@@ -140,7 +153,8 @@ fn inner_products() {
         for column in 0..n {
             for row in 0..m {
                 let left = |i: u64| a[(if turn_a { row * k + i } else { i * m + row }) as usize];
-                let right = |i: u64| b[(if turn_b { i * n + column } else { column * k + i }) as usize];
+                let right =
+                    |i: u64| b[(if turn_b { i * n + column } else { column * k + i }) as usize];
                 let place = (column * m + row) as usize;
                 let sum: f32 = (0..k).map(|i| left(i) * right(i)).sum();
                 let more = if has_bias { bias[row as usize] } else { 0.0 };

@@ -169,11 +169,13 @@ impl Emission<'_> {
         let Some(chip) = self.chip()? else {
             return Ok(print::launch_sequence(plan, wanted, &|_| None));
         };
-        let launched = kernels(module, plan)?
+        let mut plan = plan.clone();
+        let launched = adapter::ptx_kernels(module, &mut plan, chip)
+            .map_err(|error| said(&error))?
             .iter()
             .map(|(symbol, kernel)| PtxKernel::of(symbol, kernel, chip).map(|k| geometry(&k)))
             .collect::<Result<Vec<_>, _>>()?;
-        Ok(print::launch_sequence(plan, wanted, &|kernel| launched.get(kernel.index()).cloned()))
+        Ok(print::launch_sequence(&plan, wanted, &|kernel| launched.get(kernel.index()).cloned()))
     }
 
     /// The chip that the target names; `None` for a CPU.
@@ -213,8 +215,10 @@ impl Emission<'_> {
             let names = Chip::ALL.map(Chip::name).join(", ");
             format!("there is no PTX for target '{}'; use --target with {names}", self.flags.target)
         })?;
-        let (text, launched) = ptx::compile(&kernels(module, plan)?, chip, compiler.clone())
-            .map_err(|error| said(&error))?;
+        let kernels =
+            adapter::ptx_kernels(module, &mut plan.clone(), chip).map_err(|error| said(&error))?;
+        let (text, launched) =
+            ptx::compile(&kernels, chip, compiler.clone()).map_err(|error| said(&error))?;
         let head = launched.iter().map(|k| format!("// {}: {}\n", k.symbol, geometry(k)));
         Ok((head.collect::<String>() + &text).into_bytes())
     }

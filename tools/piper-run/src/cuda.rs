@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use piper_codegen::Compiler;
 use piper_codegen::ptx::Chip;
-use piper_cuda::{CudaError, Session, World};
+use piper_cuda::{CudaError, NotFound, Session, World};
 use piper_plan::Plan;
 use piper_runtime::{MemoryUse, StopFlag};
 
@@ -37,7 +37,13 @@ pub struct CudaOptions {
 }
 
 fn failed(error: &CudaError) -> Failure {
-    Failure::new(error.to_string())
+    let otherwise = match error {
+        CudaError::Library { library: NotFound::Driver, .. } | CudaError::NoDevice { .. } => {
+            "; --backend threads runs on processors"
+        }
+        _ => "",
+    };
+    Failure::new(format!("{error}{otherwise}"))
 }
 
 /// The chip that `--target` names.
@@ -185,6 +191,7 @@ impl CudaEngine {
     /// # Errors
     /// Whatever stands in the way.
     pub fn load(plan: Plan, feeds: Vec<Feed>, options: &CudaOptions) -> Result<Self, Failure> {
+        let is_first = options.world.rank == 0;
         let options = piper_cuda::Options {
             timeout: options.timeout,
             graphs: options.graphs,
@@ -196,7 +203,8 @@ impl CudaEngine {
             ..piper_cuda::Options::default()
         };
         let session = Session::load(plan, options).map_err(|e| failed(&e))?;
-        for remark in session.remarks() {
+        // Of several processes one tells.
+        for remark in session.remarks().iter().filter(|_| is_first) {
             eprintln!("remark: {remark}");
         }
         Ok(Self { session, feeds })

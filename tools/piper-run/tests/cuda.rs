@@ -143,7 +143,10 @@ fn products_by_cublaslt_are_the_same_products() {
     trains(1, &folder, &model, &["--gemm", "cublaslt"], None);
     trains(1, &folder, &model, &["--gemm", "cublaslt", "--graphs"], Some(1));
     let (taken, of, said) = products(&folder, &model, 1, &[]);
-    assert!(said.contains("cuBLASLt 12.8.4 computes") && said.contains("launches in all"), "{said}");
+    assert!(
+        said.contains("cuBLASLt 12.8.4 computes") && said.contains("launches in all"),
+        "{said}"
+    );
     assert!(0 < taken && taken <= of, "{said}");
     // Its workspace is counted, beside that of the plan's kernels.
     let workspace = |said: &str| -> u64 {
@@ -204,6 +207,33 @@ fn mixed_precision_trains() {
     let folder = Folder::new();
     let directives = "strategy.split \"MB\" into 2\nstrategy.zero over \"dp\" stage = 1\nstrategy.precision compute = bf16 master = f32 reduce = f32";
     trains(2, &folder, &folder.model(1, r#""dp" = 2"#, directives), &[], None);
+}
+
+#[test]
+fn launches_in_a_partition_of_grids_keep_to_it_with_the_same_numbers() {
+    let folder = Folder::new();
+    let directives = "strategy.pipeline over \"pp\" stages = \"PP\" schedule = \"1f1b\" microbatches = 4\nstrategy.sm_partition arch = \"sm_90\" comm = 130 streams = [\"comm\"] ctas = 2 method = \"grid\"";
+    let model = folder.model(2, r#""pp" = 2"#, directives);
+    for more in [&[][..], &["--gemm", "cublaslt"]] {
+        trains(2, &folder, &model, more, Some(5));
+    }
+    let output = arguments(&mut on_standins(2), &folder, &model).output().unwrap();
+    let (out, err) = text(&output);
+    assert!(output.status.success(), "{out}{err}");
+    let wanted =
+        "partition compute: its communicators keep to whatever NCCL takes, its kernels to 2 blocks";
+    assert!(err.contains(wanted), "{err}");
+}
+
+#[test]
+fn parameters_of_odd_sizes_train_in_buckets() {
+    let folder = Folder::new();
+    let model = Gpt { vocabulary: 131, width: 30, heads: 3, stages: 1, ..MODEL };
+    let zero = "strategy.split \"MB\" into 2\nstrategy.zero over \"dp\" stage = 3";
+    let strategy = Strategy { name: "train", stages: 1, mesh: r#""dp" = 2"#, directives: zero };
+    let path = folder.0.path().join("train.pir");
+    std::fs::write(&path, model.text(&strategy, ADAMW)).expect("written");
+    trains(2, &folder, &path, &[], Some(2));
 }
 
 #[test]
@@ -358,7 +388,8 @@ fn a_trace_has_what_that_of_threads_has() {
     let [gpus, threads, both] =
         ["gpus", "threads", "both"].map(|name| folder.0.path().join(name).with_extension("json"));
     let mut command = on_standins(2);
-    let output = arguments(&mut command, &folder, &model).arg("--trace").arg(&gpus).output().unwrap();
+    let output =
+        arguments(&mut command, &folder, &model).arg("--trace").arg(&gpus).output().unwrap();
     let (out, err) = text(&output);
     assert!(output.status.success() && out.contains("trace written to"), "{out}{err}");
     let mut command = Command::new(env!("CARGO_BIN_EXE_piper-run"));
@@ -374,15 +405,14 @@ fn a_trace_has_what_that_of_threads_has() {
     assert_eq!(traced(&both), threads);
 }
 
-/// A folder with a driver in which the name of one function is another.
-fn without(function: &str) -> tempfile::TempDir {
+/// A folder in which a library has the driver's name that lacks the driver's functions.
+fn another_library_as_driver() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let library = piper_standin::folder().expect("the stand-ins are built").join("libcuda.so.1");
-    let mut bytes = std::fs::read(library).expect("the stand-in");
-    let name = format!("{function}\0").into_bytes();
-    let at = bytes.windows(name.len()).position(|window| window == name).expect("its name");
-    bytes[at] = b'x';
-    std::fs::write(folder.path().join("libcuda.so.1"), bytes).expect("written");
+    let library = piper_standin::folder().expect("the stand-ins are built").join("libnccl.so.2");
+    let library = std::fs::canonicalize(library).expect("the stand-in");
+    for name in ["libcuda.so.1", "libcuda.so"] {
+        std::os::unix::fs::symlink(&library, folder.path().join(name)).expect("linked");
+    }
     folder
 }
 
@@ -397,7 +427,8 @@ fn refused_in_a_line(command: &mut Command, folder: &Folder, model: &Path) -> St
 fn a_driver_that_is_too_old_or_lacks_a_function_is_told_in_a_line() {
     let folder = Folder::new();
     let model = folder.one_device();
-    let old = refused_in_a_line(on_standins(1).env("PIPER_STANDIN_DRIVER", "11.4"), &folder, &model);
+    let old =
+        refused_in_a_line(on_standins(1).env("PIPER_STANDIN_DRIVER", "11.4"), &folder, &model);
     assert_eq!(
         old,
         "error: the NVIDIA driver for CUDA 11.4 is too old: update it to one for CUDA 12.0 or later\n"
@@ -406,23 +437,18 @@ fn a_driver_that_is_too_old_or_lacks_a_function_is_told_in_a_line() {
     let chip = &mut on_standins(1);
     chip.env("PIPER_STANDIN_DRIVER", "12.4").env("PIPER_STANDIN_CHIP", "sm_100a");
     let newer = refused_in_a_line(chip, &folder, &model);
-    assert!(newer.contains("is for CUDA 12.4, but PTX") && newer.contains("update the driver"), "{newer}");
-    for (function, more, remedy) in [
-        ("cuEventQuery", None, "update it to one for CUDA 12.0 or later"),
-        ("cuGraphInstantiateWithFlags", Some("--graphs"), "run without --graphs"),
-    ] {
-        let lacking = without(function);
-        let mut command = on_standins(1);
-        let others = command.get_envs().find(|(name, _)| *name == "LD_LIBRARY_PATH");
-        let others = others.and_then(|(_, path)| path).expect("where stand-ins are").to_owned();
-        let mut path = lacking.path().as_os_str().to_owned();
-        path.push(":");
-        path.push(others);
-        command.env("LD_LIBRARY_PATH", path).args(more);
-        let said = refused_in_a_line(&mut command, &folder, &model);
-        let wanted = format!("is too old: it lacks {function}; {remedy}");
-        assert!(said.contains(&wanted), "{said}");
-    }
+    assert!(
+        newer.contains("is for CUDA 12.4, but PTX") && newer.contains("update the driver"),
+        "{newer}"
+    );
+    let other = another_library_as_driver();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_piper-run"));
+    command.env("LD_LIBRARY_PATH", other.path()).stdin(Stdio::null());
+    let lacks = refused_in_a_line(&mut command, &folder, &model);
+    assert_eq!(
+        lacks,
+        "error: the NVIDIA driver is too old: it lacks cuInit; update it to one for CUDA 12.0 or later\n"
+    );
 }
 
 #[test]
@@ -432,11 +458,16 @@ fn without_a_device_or_the_nccl_it_needs_a_line_says_so() {
     let none = refused_in_a_line(&mut on_standins(0), &folder, &model);
     assert!(none.starts_with("error: there is no CUDA device: "), "{none}");
     let model = folder.pipeline();
-    let missing = on_standins(2).env("PIPER_NCCL_LIBRARY", "/none/libnccl.so.2");
-    let missing = refused_in_a_line(missing, &folder, &model);
-    assert!(missing.contains("the plan communicates, and NCCL cannot be loaded (/none/"), "{missing}");
-    let old = on_standins(2).env("PIPER_STANDIN_NCCL", "2.16.2");
-    let old = refused_in_a_line(old, &folder, &model);
+    let mut command = on_standins(2);
+    command.env("PIPER_NCCL_LIBRARY", "/none/libnccl.so.2");
+    let missing = refused_in_a_line(&mut command, &folder, &model);
+    assert!(
+        missing.contains("the plan communicates, and NCCL cannot be loaded (/none/"),
+        "{missing}"
+    );
+    let mut command = on_standins(2);
+    command.env("PIPER_STANDIN_NCCL", "2.16.2");
+    let old = refused_in_a_line(&mut command, &folder, &model);
     assert_eq!(old, "error: NCCL 2.16.2 is too old: install 2.18 or later\n");
 }
 
@@ -456,9 +487,12 @@ fn fault(kind: &str) -> String {
 #[test]
 fn an_asynchronous_error_of_nccl_names_operation_and_line() {
     let said = fault("error:1:1");
-    assert!(said.starts_with("error: step 1 failed on {dp=1}: NCCL 2.30.0: another rank failed"), "{said}");
+    assert!(
+        said.starts_with("error: step 1 failed on {dp=1}: NCCL 2.30.0: another rank failed"),
+        "{said}"
+    );
     assert!(said.contains("the error that PIPER_STANDIN_NCCL_FAULT asks for"), "{said}");
-    assert!(said.contains("reduce_scatter") || said.contains("all_gather"), "{said}");
+    assert!(said.contains("@all #") && said.contains(" all_reduce "), "{said}");
     assert!(said.contains("train.pir:"), "{said}");
 }
 
@@ -467,7 +501,7 @@ fn a_collective_that_does_not_end_is_given_up_with_operation_and_line() {
     let said = fault("stall:0:1");
     assert!(said.starts_with("error: no progress in step 1 for 3s"), "{said}");
     assert!(said.contains("{dp=0} ") && said.contains("{dp=1} "), "{said}");
-    assert!(said.contains("reduce_scatter") || said.contains("all_gather"), "{said}");
+    assert!(said.contains("@all #") && said.contains(" all_reduce "), "{said}");
     assert!(said.contains("train.pir:"), "{said}");
 }
 
@@ -475,12 +509,9 @@ fn a_collective_that_does_not_end_is_given_up_with_operation_and_line() {
 fn flags_of_gpus_need_the_back_end() {
     let folder = Folder::new();
     let model = folder.one_device();
-    for flags in [
-        &["--graphs"][..],
-        &["--check-launches"],
-        &["--target", "sm_80"],
-        &["--gemm", "cublaslt"],
-    ] {
+    for flags in
+        [&["--graphs"][..], &["--check-launches"], &["--target", "sm_80"], &["--gemm", "cublaslt"]]
+    {
         let mut command = Command::new(env!("CARGO_BIN_EXE_piper-run"));
         command.arg(&model).arg("--data").arg(folder.data()).args(flags);
         let said = refused(&command.output().unwrap());
@@ -553,12 +584,37 @@ fn a_process_that_stands_still_is_named_with_the_line() {
 }
 
 #[test]
+fn the_check_of_a_gpu_without_a_driver_says_so() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_piper-run"));
+    command.env_remove("LD_LIBRARY_PATH").args(["gpu-check", "--small"]);
+    if !has_driver() {
+        let said = refused(&command.output().unwrap());
+        assert!(said.contains("there is no NVIDIA driver on this machine"), "{said}");
+        assert!(!said.contains("--backend") && said.lines().count() == 1, "{said}");
+    }
+    let none = refused(&on_standins(0).args(["gpu-check", "--small"]).output().unwrap());
+    assert!(
+        none.starts_with("error: there is no CUDA device") && !none.contains("--backend"),
+        "{none}"
+    );
+}
+
+#[test]
 fn the_check_of_a_gpu_passes() {
     let mut command = on_standins(1);
     let output = command.args(["gpu-check", "--small"]).output().expect("the program starts");
     let (out, err) = text(&output);
     assert!(output.status.success(), "{out}{err}");
-    for part in ["training as on a processor", "graph replay", "small launches", "SMs"] {
+    for part in [
+        "training as on a processor",
+        "memory as planned",
+        "graph replay",
+        "product 64 bf16",
+        "cuBLASLt 12.8.4",
+        "attention 32",
+        "small launches",
+        "SMs",
+    ] {
         assert!(out.contains(part), "{part}: {out}");
     }
     assert!(out.contains("verdict: all 3 checks passed"), "{out}");

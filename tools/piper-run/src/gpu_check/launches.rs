@@ -97,7 +97,7 @@ impl Launches {
             partitions: self.partition.clone().into_iter().collect(),
             kernels: vec![declared],
             states: piper_plan::States { tensors: states },
-            code: Code::Ptx(Ptx { chip: chip.name().to_owned(), text, kernels }),
+            code: Code::Ptx(Ptx { chip: chip.architecture().to_owned(), text, kernels }),
             ..Plan::default()
         })
     }
