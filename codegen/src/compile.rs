@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 pub enum OptLevel {
     /// Not at all; for finding faults.
     None,
-    /// `O3`.
+    /// As far as it pays: the passes of `O1`, then the back end at its best.
     #[default]
     Full,
 }
