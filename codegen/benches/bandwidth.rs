@@ -68,7 +68,7 @@ fn kernels() -> Vec<(&'static str, Stream, Kernel)> {
     let (rows, cols) = (ELEMS / 1024, 1024);
     let norm = |kind| Norm { kind, rows, cols, eps: Real::new(1e-5) };
     let (layer, rms) = (norm(NormKind::Layer), norm(NormKind::Rms));
-    let loss = CrossEntropy { rows: ELEMS / 32768, vocab: 32768, denominator: 512 };
+    let loss = CrossEntropy { rows: ELEMS / 32768, vocab: 32768, denominator: 512, lse: true };
     let adamw = AdamW { beta1: 0.9, beta2: 0.95, eps: 1e-8, weight_decay: 0.1 };
     let body = |body| Kernel { dtype, body };
     let narrow = |body| Kernel { dtype: Dtype::Bf16, body };

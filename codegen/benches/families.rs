@@ -20,7 +20,7 @@ fn kernels(dtype: Dtype) -> Vec<Kernel> {
     let layer = Norm { kind: NormKind::Layer, rows, cols: 128, eps: Real::new(1e-5) };
     let shape = Attention { batch: 16, seq: 64, heads: 4, kv_heads: 4, head_dim: 32 };
     let long = Attention { batch: 1, seq: 1024, heads: 4, kv_heads: 4, head_dim: 64 };
-    let loss = CrossEntropy { rows, vocab: 256, denominator: 1024 };
+    let loss = CrossEntropy { rows, vocab: 256, denominator: 1024, lse: true };
     let table = Embedding { rows, vocab: 256, dim: 128 };
     let adamw = AdamW { beta1: 0.9, beta2: 0.95, eps: 1e-8, weight_decay: 0.1 };
     let (batch, seq, heads, head_dim, base, inverse) = (16, 64, 4, 32, Real::new(1e4), false);

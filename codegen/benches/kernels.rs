@@ -49,7 +49,7 @@ fn kernels(dtype: Dtype) -> Vec<(&'static str, String, Kernel)> {
         add("norm dw", name, Body::NormDw(norm));
     }
     for (rows, vocab) in [(4096, 256), (256, 32000)] {
-        let loss = CrossEntropy { rows, vocab, denominator: rows as i64 };
+        let loss = CrossEntropy { rows, vocab, denominator: rows as i64, lse: true };
         let name = format!("{rows}x{vocab}");
         add("softmax", name.clone(), Body::CrossEntropy(loss));
         add("softmax gradient", name, Body::CrossEntropyDx(loss));

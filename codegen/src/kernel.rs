@@ -208,6 +208,8 @@ pub struct CrossEntropy {
     pub vocab: u64,
     /// What the sum of row losses is divided by.
     pub denominator: i64,
+    /// Whether the log-sum-exp of each row is a result of the loss, and an operand of its gradient.
+    pub lse: bool,
 }
 
 /// A table looked up by token.
@@ -259,10 +261,11 @@ pub enum Body {
         /// Turn the other way (the transpose, hence the gradient).
         inverse: bool,
     },
-    /// `logits[rows,vocab], targets i32[rows], !loss[1]`: sum of `lse - logit[target]` over rows, accumulated in f64 in
-    /// ascending row order, divided by the denominator. A target out of range makes the loss NaN.
+    /// `logits[rows,vocab], targets i32[rows], !loss[1], [!lse[rows] if lse]`: sum of `lse - logit[target]` over rows, accumulated
+    /// in f64 in ascending row order, divided by the denominator. A target out of range makes the loss NaN.
     CrossEntropy(CrossEntropy),
-    /// `logits, targets, dloss[1], !dlogits`. A target out of range makes its row NaN.
+    /// `logits, targets, dloss[1], [lse[rows] if lse], !dlogits`: `(exp(logit - lse) - onehot) * dloss / denominator`; an `lse` that
+    /// is not given is found first. A target out of range makes its row NaN.
     CrossEntropyDx(CrossEntropy),
     /// `tokens i32[rows], w[vocab,dim], !y[rows,dim]`. A token out of range makes its row NaN.
     Embedding(Embedding),

@@ -82,11 +82,18 @@ impl Kernel {
                 vec![read(elems), write(elems)]
             }
             Body::CrossEntropy(c) => {
-                vec![read(c.rows * c.vocab), typed(Mode::Read, c.rows, Dtype::I32), write(1)]
+                let logits = read(c.rows * c.vocab);
+                let mut list = vec![logits, typed(Mode::Read, c.rows, Dtype::I32), write(1)];
+                list.extend(c.lse.then(|| write(c.rows)));
+                list
             }
             Body::CrossEntropyDx(c) => {
                 let logits = c.rows * c.vocab;
-                vec![read(logits), typed(Mode::Read, c.rows, Dtype::I32), read(1), write(logits)]
+                let targets = typed(Mode::Read, c.rows, Dtype::I32);
+                let mut list = vec![read(logits), targets, read(1)];
+                list.extend(c.lse.then(|| read(c.rows)));
+                list.push(write(logits));
+                list
             }
             Body::Embedding(e) => {
                 vec![
@@ -244,7 +251,7 @@ impl Kernel {
             Body::AttentionDx(shape) => shape.visible_scores() * (10 * shape.head_dim + 15),
             &Body::Rotary { batch, seq, heads, head_dim, .. } => 3 * batch * seq * heads * head_dim,
             Body::CrossEntropy(c) => 13 * c.rows * c.vocab,
-            Body::CrossEntropyDx(c) => 15 * c.rows * c.vocab,
+            Body::CrossEntropyDx(c) => (if c.lse { 13 } else { 26 }) * c.rows * c.vocab,
             Body::Embedding(_) => 0,
             Body::EmbeddingDw(e) => e.rows * e.dim,
             &Body::SumRows { rows, cols } => rows * cols,

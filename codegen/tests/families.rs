@@ -207,9 +207,11 @@ fn losses() {
     for dtype in REALS {
         let mut kernels = vec![];
         for (rows, vocab) in [(1, 11), (5, 16), (9, 257), (64, 256), (2, 50), (7, 33), (257, 11)] {
-            let c = CrossEntropy { rows, vocab, denominator: 3 };
-            kernels.push(Kernel { dtype, body: Body::CrossEntropy(c) });
-            kernels.push(Kernel { dtype, body: Body::CrossEntropyDx(c) });
+            for lse in [false, true] {
+                let c = CrossEntropy { rows, vocab, denominator: 3, lse };
+                kernels.push(Kernel { dtype, body: Body::CrossEntropy(c) });
+                kernels.push(Kernel { dtype, body: Body::CrossEntropyDx(c) });
+            }
         }
         check(&kernels, &[], 11, 20.0);
     }
@@ -238,7 +240,7 @@ fn tables_sums_and_clipping() {
 fn illegal_tokens_give_nan_and_touch_nothing_else() {
     let (rows, vocab, dim) = (4, 3, 5);
     let e = Embedding { rows, vocab, dim };
-    let c = CrossEntropy { rows, vocab, denominator: 4 };
+    let c = CrossEntropy { rows, vocab, denominator: 4, lse: true };
     let bodies =
         [Body::Embedding(e), Body::EmbeddingDw(e), Body::CrossEntropy(c), Body::CrossEntropyDx(c)];
     let kernels = bodies.map(|body| Kernel { dtype: Dtype::F32, body });
@@ -260,7 +262,7 @@ fn optimisation_does_not_change_bits() {
     for dtype in REALS {
         let n = Norm { kind: NormKind::Layer, rows: 3, cols: 37, eps: Real::new(1e-5) };
         let shape = Attention { batch: 1, seq: 70, heads: 2, kv_heads: 1, head_dim: 9 };
-        let c = CrossEntropy { rows: 3, vocab: 37, denominator: 3 };
+        let c = CrossEntropy { rows: 3, vocab: 37, denominator: 3, lse: false };
         let bodies = [
             Body::Map(wide_map(3, 37)),
             Body::NormDx(n),
@@ -326,11 +328,13 @@ fn losses_of_extreme_logits() {
     for (dtype, vocab) in
         [(Dtype::F32, 50), (Dtype::F64, 50), (Dtype::F32, 300), (Dtype::Bf16, 300)]
     {
-        let c = CrossEntropy { rows: 2, vocab, denominator: 2 };
-        let kernels =
-            [Body::CrossEntropy(c), Body::CrossEntropyDx(c)].map(|body| Kernel { dtype, body });
+        let c = CrossEntropy { rows: 2, vocab, denominator: 2, lse: true };
+        let plain = CrossEntropy { lse: false, ..c };
+        let kernels = [Body::CrossEntropy(c), Body::CrossEntropyDx(plain), Body::CrossEntropyDx(c)]
+            .map(|body| Kernel { dtype, body });
         for level in levels() {
             let native = Native::new(&kernels, level);
+            let mut lse = None;
             for kernel in &kernels {
                 let mut data = random_data(kernel, 3, 1);
                 for class in 0..vocab as usize {
@@ -338,8 +342,39 @@ fn losses_of_extreme_logits() {
                     data[0].set(class, if class == 0 { 1.0 } else { f64::NEG_INFINITY });
                     data[0].set(vocab as usize + class, extreme);
                 }
+                match kernel.body {
+                    Body::CrossEntropy(_) => lse = native.run(kernel, &data, &[]).pop(),
+                    Body::CrossEntropyDx(c) if c.lse => data[3] = lse.clone().expect("found"),
+                    _ => {}
+                }
                 check_one(&native, kernel, &data, &[], 100.0, level);
             }
+        }
+    }
+}
+
+/// A gradient that is given the log-sum-exp has the bits of one that finds it, so that computing a loss again changes nothing.
+#[test]
+fn the_gradient_of_a_loss_is_the_same_with_and_without_its_log_sum_exp() {
+    for dtype in [Dtype::F32, Dtype::F64] {
+        let c = CrossEntropy { rows: 5, vocab: 300, denominator: 3, lse: true };
+        let plain = CrossEntropy { lse: false, ..c };
+        let kernels = [Body::CrossEntropy(c), Body::CrossEntropyDx(c), Body::CrossEntropyDx(plain)]
+            .map(|body| Kernel { dtype, body });
+        for level in levels() {
+            let native = Native::new(&kernels, level);
+            let loss = native.run(&kernels[0], &random_data(&kernels[0], 9, 300), &[]);
+            let gradient = |kernel: &Kernel| {
+                let mut data = random_data(kernel, 4, 300);
+                data[..2].clone_from_slice(&loss[..2]);
+                data[2].set(0, 0.75);
+                if data.len() == 5 {
+                    data[3] = loss[3].clone();
+                }
+                native.run(kernel, &data, &[]).pop().expect("a result")
+            };
+            let [given, found] = [1, 2].map(|i| gradient(&kernels[i]));
+            assert!(given.bits() == found.bits(), "{level:?} {dtype:?}");
         }
     }
 }

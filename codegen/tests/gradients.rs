@@ -106,15 +106,22 @@ fn attention() {
 
 #[test]
 fn cross_entropy() {
-    let c = CrossEntropy { rows: 4, vocab: 6, denominator: 7 };
-    let forward = kernel(Body::CrossEntropy(c));
-    let data = random_data(&forward, 1, 6);
-    let backward = kernel(Body::CrossEntropyDx(c));
-    let mut inputs = random_data(&backward, 1, 6);
-    inputs[..2].clone_from_slice(&data[..2]);
-    inputs[2] = Data::F64(vec![1.5]);
-    let gradient = by_reference(&backward, &inputs, &[]);
-    assert_close("dlogits", values(&gradient[3]), &numeric(&forward, &data, 0, 2, &[1.5]));
+    let c = CrossEntropy { rows: 4, vocab: 6, denominator: 7, lse: true };
+    let with_lse = kernel(Body::CrossEntropy(c));
+    let data = by_reference(&with_lse, &random_data(&with_lse, 1, 6), &[]);
+    let plain = CrossEntropy { lse: false, ..c };
+    let numeric = numeric(&kernel(Body::CrossEntropy(plain)), &data[..3], 0, 2, &[1.5]);
+    for c in [c, plain] {
+        let backward = kernel(Body::CrossEntropyDx(c));
+        let mut inputs = random_data(&backward, 1, 6);
+        inputs[..2].clone_from_slice(&data[..2]);
+        inputs[2] = Data::F64(vec![1.5]);
+        if c.lse {
+            inputs[3] = data[3].clone();
+        }
+        let gradient = by_reference(&backward, &inputs, &[]);
+        assert_close("dlogits", values(gradient.last().unwrap()), &numeric);
+    }
 }
 
 #[test]

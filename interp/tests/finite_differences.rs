@@ -157,9 +157,9 @@ proptest! {
         let logits = ops::scale::<f64>(&values(seed, &[lead.as_slice(), &[vocab]].concat()), 3.0).unwrap();
         let targets = tokens(seed ^ 1, &lead, vocab);
         let dloss = Tensor::scalar(0.7);
-        let dlogits = ops::cross_entropy_dx::<f64>(&logits, &targets, &dloss, denominator).unwrap();
+        let dlogits = ops::cross_entropy_dx::<f64>(&logits, &targets, &dloss, None, denominator).unwrap();
         check("dlogits", &logits, &dlogits, |logits| {
-            0.7 * ops::cross_entropy::<f64>(logits, &targets, denominator).unwrap().to_f64()[0]
+            0.7 * ops::cross_entropy::<f64>(logits, &targets, denominator).unwrap().0.to_f64()[0]
         });
         for row in dlogits.to_f64().chunks(vocab) {
             prop_assert!(row.iter().sum::<f64>().abs() < 1e-14, "softmax and one-hot both sum to one");
@@ -170,11 +170,11 @@ proptest! {
     fn losses_of_microbatches_add_up_to_the_mean(b in 2usize..6, vocab in 2usize..5, seed: u64) {
         let (logits, targets) = (values(seed, &[b, 3, vocab]), tokens(seed ^ 1, &[b, 3], vocab));
         let count = (b * 3) as i64;
-        let whole = ops::cross_entropy::<f64>(&logits, &targets, count).unwrap().to_f64()[0];
+        let whole = ops::cross_entropy::<f64>(&logits, &targets, count).unwrap().0.to_f64()[0];
         let parts: f64 = (0..b)
             .map(|i| {
                 let (logits, targets) = (logits.slice(0, i..i + 1).unwrap(), targets.slice(0, i..i + 1).unwrap());
-                ops::cross_entropy::<f64>(&logits, &targets, count).unwrap().to_f64()[0]
+                ops::cross_entropy::<f64>(&logits, &targets, count).unwrap().0.to_f64()[0]
             })
             .sum();
         prop_assert!((whole - parts).abs() < 1e-14);

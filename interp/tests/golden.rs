@@ -109,9 +109,12 @@ fn attention_rotary_and_cross_entropy() {
         &[ops::rotary::<f64>(&dy, 3, model::BASE, true).unwrap()],
     );
     let (logits, targets) = (uniform("x", &[2, 3, 5], 3.0), tokens("tokens", &[2, 3], 5));
-    let dlogits =
-        ops::cross_entropy_dx::<f64>(&logits, &targets, &uniform("dy", &[], 1.0), 24).unwrap();
-    check("cross_entropy", &ops::cross_entropy::<f64>(&logits, &targets, 24).unwrap(), &[dlogits]);
+    let (loss, lse) = ops::cross_entropy::<f64>(&logits, &targets, 24).unwrap();
+    let dloss = uniform("dy", &[], 1.0);
+    for lse in [None, Some(&lse)] {
+        let dlogits = ops::cross_entropy_dx::<f64>(&logits, &targets, &dloss, lse, 24).unwrap();
+        check("cross_entropy", &loss, &[dlogits]);
+    }
 }
 
 fn gpt() -> (Gpt, Tensors, Tensor, Tensor) {

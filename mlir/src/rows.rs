@@ -37,8 +37,8 @@ pub(crate) fn embedding_gradient(f: &mut Function, e: &Embedding, dtype: Dtype) 
     f.each("t c", &[(&sums, "t c")], (&dw, "t c"), |_, ins| ins[0].clone());
 }
 
-/// The largest logit of each row, and the sum of `exp(logit - largest)`.
-fn softmax_parts(f: &mut Function, c: &CrossEntropy, logits: &Buffer) -> (Buffer, Buffer) {
+/// The logarithm of the sum of the exponentials of each row, in a buffer of the type that the kernel computes in.
+fn log_sum_exp(f: &mut Function, c: &CrossEntropy, logits: &Buffer) -> Buffer {
     let largest = f.own(&[c.rows], f.computed, f64::NEG_INFINITY);
     f.fold("r t", &[(logits, "r t")], (&largest, "r"), |f, ins, so_far| f.larger(&ins[0], so_far));
     let sums = f.sums(&[c.rows]);
@@ -46,23 +46,30 @@ fn softmax_parts(f: &mut Function, c: &CrossEntropy, logits: &Buffer) -> (Buffer
         let below = f.binary("arith.subf", &ins[0], &ins[1]);
         f.unary("math.exp", &below)
     });
-    (largest, sums)
+    let lse = f.own(&[c.rows], f.computed, 0.0);
+    f.each("r", &[(&largest, "r"), (&sums, "r")], (&lse, "r"), |f, ins| {
+        let log = f.unary("math.log", &ins[1]);
+        f.binary("arith.addf", &ins[0], &log)
+    });
+    lse
 }
 
 pub(crate) fn cross_entropy(f: &mut Function, c: &CrossEntropy, dtype: Dtype) {
     let real = element(dtype);
     let (logits, targets) = (f.buffer(&[c.rows, c.vocab], real), f.buffer(&[c.rows], "i32"));
     let loss = f.buffer(&[1], real);
-    let (largest, sums) = softmax_parts(f, c, &logits);
+    let given = c.lse.then(|| f.buffer(&[c.rows], real));
+    let lse = log_sum_exp(f, c, &logits);
+    if let Some(given) = given {
+        f.each("r", &[(&lse, "r")], (&given, "r"), |_, ins| ins[0].clone());
+    }
     let total = f.own(&[1], "f64", 0.0);
-    let ins = [(&largest, "r"), (&sums, "r"), (&targets, "r")];
+    let ins = [(&lse, "r"), (&targets, "r")];
     f.fold("r", &ins, (&total, "0"), |f, ins, so_far| {
-        let (target, is_legal) = f.token(&ins[2], c.vocab);
+        let (target, is_legal) = f.token(&ins[1], c.vocab);
         let row = f.position(0);
         let logit = f.load(&logits, &[&row, &target]);
-        let log = f.unary("math.log", &ins[1]);
-        let lse = f.binary("arith.addf", &ins[0], &log);
-        let of_row = f.binary("arith.subf", &lse, &logit);
+        let of_row = f.binary("arith.subf", &ins[0], &logit);
         let nan = f.number(f64::NAN);
         let of_row = f.select(&is_legal, &of_row, &nan);
         let wide = f.converted(&of_row, "f64");
@@ -77,16 +84,17 @@ pub(crate) fn cross_entropy(f: &mut Function, c: &CrossEntropy, dtype: Dtype) {
 pub(crate) fn cross_entropy_gradient(f: &mut Function, c: &CrossEntropy, dtype: Dtype) {
     let real = element(dtype);
     let (logits, targets) = (f.buffer(&[c.rows, c.vocab], real), f.buffer(&[c.rows], "i32"));
-    let (d_loss, d_logits) = (f.buffer(&[1], real), f.buffer(&[c.rows, c.vocab], real));
-    let (largest, sums) = softmax_parts(f, c, &logits);
-    let ins = [(&logits, "r t"), (&largest, "r"), (&sums, "r"), (&targets, "r"), (&d_loss, "0")];
+    let d_loss = f.buffer(&[1], real);
+    let given = c.lse.then(|| f.buffer(&[c.rows], real));
+    let d_logits = f.buffer(&[c.rows, c.vocab], real);
+    let lse = given.unwrap_or_else(|| log_sum_exp(f, c, &logits));
+    let ins = [(&logits, "r t"), (&lse, "r"), (&targets, "r"), (&d_loss, "0")];
     f.each("r t", &ins, (&d_logits, "r t"), |f, ins| {
         let denominator = f.number(c.denominator as f64);
-        let factor = f.binary("arith.divf", &ins[4], &denominator);
+        let factor = f.binary("arith.divf", &ins[3], &denominator);
         let below = f.binary("arith.subf", &ins[0], &ins[1]);
-        let power = f.unary("math.exp", &below);
-        let probability = f.binary("arith.divf", &power, &ins[2]);
-        let (target, is_legal) = f.token(&ins[3], c.vocab);
+        let probability = f.unary("math.exp", &below);
+        let (target, is_legal) = f.token(&ins[2], c.vocab);
         let class = f.position(1);
         let is_target = f.compare("eq", &class, &target);
         let (zero, one) = (f.number(0.0), f.number(1.0));

@@ -190,11 +190,13 @@ impl Parts<'_> {
         Ok(Norm { kind, rows, cols, eps: self.real(op, "eps")? })
     }
 
-    fn cross_entropy(&self, op: Op) -> Result<CrossEntropy, String> {
+    fn cross_entropy(&self, op: Op, usual: usize) -> Result<CrossEntropy, String> {
         let (rows, vocab) = self.rows(self.module.operand(op, 0))?;
         let denominator = self.count(op, "denominator")?;
         let denominator = i64::try_from(denominator).map_err(|_| "the denominator is too large")?;
-        Ok(CrossEntropy { rows, vocab, denominator })
+        // The loss gives it besides the loss, the gradient takes it besides the gradient of that.
+        let lse = self.arguments.len() + self.results.len() > usual;
+        Ok(CrossEntropy { rows, vocab, denominator, lse })
     }
 
     /// A kernel of one operation, whose arguments and results are the kernel's.
@@ -232,8 +234,8 @@ impl Parts<'_> {
                     inverse: module.attr_by(op, "inverse").is_some(),
                 }
             }
-            nn::CrossEntropy::NAME => Body::CrossEntropy(self.cross_entropy(op)?),
-            nn::CrossEntropyDx::NAME => Body::CrossEntropyDx(self.cross_entropy(op)?),
+            nn::CrossEntropy::NAME => Body::CrossEntropy(self.cross_entropy(op, 3)?),
+            nn::CrossEntropyDx::NAME => Body::CrossEntropyDx(self.cross_entropy(op, 4)?),
             nn::Embedding::NAME => {
                 let table = module.operand(op, 1);
                 let (vocab, dim) = self.rows(table)?;

@@ -1,9 +1,8 @@
 //! Softmax cross-entropy over rows of logits. A row comes from memory once: what is done to it more than once is done to a part of
-//! it, or a row, that is still in a cache.
+//! it, or a row, that is still in a cache. The gradient does nothing more than once where it is given the log-sum-exp.
 
 use super::Launch;
 use super::emit::{Emitter, I, P, V};
-use super::norm::row_sum;
 use super::rows::{doubles, repeated, token};
 use crate::kernel::{CrossEntropy, Dtype};
 
@@ -54,16 +53,25 @@ fn softmax_parts<'c>(e: &Emitter<'c>, logits: P<'c>, vocab: u64) -> (V<'c>, V<'c
     (most, e.lane_sum(e.mul(e.get(&sum), factor)))
 }
 
-/// `logits, targets, loss`: the loss of each row to workspace.
+/// The logarithm of the sum of the exponentials of a row.
+fn log_sum_exp<'c>(e: &Emitter<'c>, logits: P<'c>, vocab: u64) -> V<'c> {
+    let (largest, sum) = softmax_parts(e, logits, vocab);
+    e.add(largest, e.log(sum))
+}
+
+/// `logits, targets, loss, [lse]`: the loss of each row to workspace.
 pub(super) fn forward(k: &Launch<'_, '_>, s: &CrossEntropy) {
     let e = k.e;
     k.for_rows(s.rows, |r| {
         let logits = e.at(k.buffers[0], e.imul(r, e.n(s.vocab)));
         let (target, legal) = token(e, k.buffers[1], r, s.vocab);
-        let (largest, sum) = softmax_parts(e, logits, s.vocab);
-        let loss = e.sub(e.add(largest, e.log(sum)), e.load(logits, target));
+        let lse = log_sum_exp(e, logits, s.vocab);
+        let loss = e.sub(lse, e.load(logits, target));
         let loss = e.select(legal.into(), loss, e.float(f64::NAN));
         e.store(doubles(k.shared), r, e.convert(loss, Dtype::F64));
+        if s.lse {
+            e.store(k.buffers[3], r, lse);
+        }
     });
 }
 
@@ -79,50 +87,28 @@ pub(super) fn mean(k: &Launch<'_, '_>, s: &CrossEntropy) {
     e.store(k.buffers[2], e.n(0), e.convert(mean, e.dtype()));
 }
 
-/// `logits, targets, dloss, dlogits`. Exponentials wait in the row's place of the result for their sum, so that there is one for
-/// each logit. Where the result's own type would round them, or it goes past the caches, they are made twice.
+/// `logits, targets, dloss, [lse], dlogits`. A log-sum-exp that is not given is found as the forward kernel finds it, so that the
+/// gradient has the same bits.
 pub(super) fn gradient<'c>(k: &Launch<'_, 'c>, s: &CrossEntropy) {
     let e = k.e;
+    let result = *k.buffers.last().expect("a gradient has a result");
     let factor = e.div(e.load(k.buffers[2], e.n(0)), e.float(s.denominator as f64));
     k.for_rows(s.rows, |r| {
         let start = e.imul(r, e.n(s.vocab));
-        let (logits, out) = (e.at(k.buffers[0], start), e.at(k.buffers[3], start));
+        let (logits, out) = (e.at(k.buffers[0], start), e.at(result, start));
         let (target, legal) = token(e, k.buffers[1], r, s.vocab);
         let factor = e.select(legal.into(), factor, e.float(f64::NAN));
-        let keeps = out.element == e.dtype() && !e.streams_results();
-        let (largest, sum) = if keeps {
-            kept_parts(e, logits, out, s.vocab)
-        } else {
-            softmax_parts(e, logits, s.vocab)
+        let lse = match s.lse {
+            true => e.load(k.buffers[3], r),
+            false => log_sum_exp(e, logits, s.vocab),
         };
-        let exponential = |logit: V<'c>| e.weight(e.sub(logit, largest));
-        let inverse = e.div(e.float(1.0), sum);
-        let at_target = e.mul(exponential(e.load(logits, target)), inverse);
-        let at_target = e.mul(e.sub(at_target, e.float(1.0)), factor);
+        let probability = |logit: V<'c>| e.weight(e.sub(logit, lse));
+        let at_target = e.sub(probability(e.load(logits, target)), e.float(1.0));
         e.for_pieces(s.vocab, |c, width| {
-            let value = match keeps {
-                true => e.load_piece(out, c, width),
-                false => exponential(e.load_piece(logits, c, width)),
-            };
-            e.store_result(out, c, e.mul(e.mul(value, inverse), factor), width);
+            e.prefetch_for_reading(logits, c, AHEAD_BYTES / logits.element.bytes());
+            let value = probability(e.load_piece(logits, c, width));
+            e.store_result(out, c, e.mul(value, factor), width);
         });
-        e.store(out, target, at_target);
+        e.store(out, target, e.mul(at_target, factor));
     });
-}
-
-/// As [`softmax_parts`]; `out` becomes the exponentials.
-fn kept_parts<'c>(e: &Emitter<'c>, logits: P<'c>, out: P<'c>, vocab: u64) -> (V<'c>, V<'c>) {
-    let largest = e.local(repeated(e, e.float(f64::NEG_INFINITY)));
-    e.for_pieces(vocab, |c, width| {
-        e.prefetch_for_reading(logits, c, AHEAD_BYTES / logits.element.bytes());
-        let value = e.keep(e.load_piece(logits, c, width), width, f64::NEG_INFINITY);
-        e.set(&largest, e.max(e.get(&largest), value));
-    });
-    let largest = e.lane_max(e.get(&largest));
-    let sum = row_sum(e, vocab, |c, width| {
-        let value = e.weight(e.sub(e.load_piece(logits, c, width), largest));
-        e.store_piece(out, c, value, width);
-        value
-    });
-    (largest, sum)
 }

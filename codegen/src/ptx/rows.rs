@@ -75,14 +75,8 @@ pub(super) fn embedding_gradient(k: &Device<'_, '_>, s: &Embedding, dtype: Dtype
     });
 }
 
-/// Largest logit of a row and the sum of `exp(logit - largest)`.
-fn softmax_parts<'c>(
-    k: &Device<'_, 'c>,
-    team: Team,
-    logits: P<'c>,
-    vocab: u64,
-    lanes: u64,
-) -> (V<'c>, V<'c>) {
+/// The logarithm of the sum of the exponentials of a row.
+fn log_sum_exp<'c>(k: &Device<'_, 'c>, team: Team, logits: P<'c>, vocab: u64, lanes: u64) -> V<'c> {
     let e = k.e;
     let lowest = e.float(f64::NEG_INFINITY);
     let lowest = if lanes == 1 { lowest } else { e.splat(lowest, lanes).into() };
@@ -94,10 +88,10 @@ fn softmax_parts<'c>(
     let largest = if lanes == 1 { largest } else { e.lane_max(largest) };
     let largest = k.together(team, largest, |a, b| e.max(a, b));
     let sum = k.row_sum(team, vocab, lanes, |c| e.exp(e.sub(k.load(logits, c, lanes), largest)));
-    (largest, sum)
+    e.add(largest, e.log(sum))
 }
 
-/// `logits, targets, loss`.
+/// `logits, targets, loss, [lse]`.
 pub(super) fn loss(k: &Device<'_, '_>, s: &CrossEntropy, dtype: Dtype, stage: usize) {
     let e = k.e;
     let computed = e.dtype();
@@ -111,28 +105,36 @@ pub(super) fn loss(k: &Device<'_, '_>, s: &CrossEntropy, dtype: Dtype, stage: us
     k.row(team, s.rows, |row| {
         let logits = e.at(k.buffers[0], e.imul(row, e.n(s.vocab)));
         let (target, legal) = token(e, k.buffers[1], row, s.vocab);
-        let (largest, sum) = softmax_parts(k, team, logits, s.vocab, lanes);
-        let loss = e.sub(e.add(largest, e.log(sum)), e.load(logits, target));
+        let lse = log_sum_exp(k, team, logits, s.vocab, lanes);
+        let loss = e.sub(lse, e.load(logits, target));
         let loss = e.select(legal.into(), loss, e.float(f64::NAN));
-        k.once(team, || e.store(k.scratch(Dtype::F64, 0), row, e.convert(loss, Dtype::F64)));
+        k.once(team, || {
+            e.store(k.scratch(Dtype::F64, 0), row, e.convert(loss, Dtype::F64));
+            if s.lse {
+                e.store(k.buffers[3], row, lse);
+            }
+        });
     });
 }
 
-/// `logits, targets, dloss, dlogits`.
+/// `logits, targets, dloss, [lse], dlogits`.
 pub(super) fn loss_gradient(k: &Device<'_, '_>, s: &CrossEntropy, dtype: Dtype) {
     let e = k.e;
     let (team, lanes) = (Team::of(s.vocab), launch::lanes(s.vocab, dtype));
+    let result = *k.buffers.last().expect("a gradient has a result");
     let factor = e.div(e.load(k.buffers[2], e.n(0)), e.float(s.denominator as f64));
     k.row(team, s.rows, |row| {
         let start = e.imul(row, e.n(s.vocab));
-        let (logits, out) = (e.at(k.buffers[0], start), e.at(k.buffers[3], start));
+        let (logits, out) = (e.at(k.buffers[0], start), e.at(result, start));
         let (target, legal) = token(e, k.buffers[1], row, s.vocab);
-        let (largest, sum) = softmax_parts(k, team, logits, s.vocab, lanes);
+        let lse = match s.lse {
+            true => e.load(k.buffers[3], row),
+            false => log_sum_exp(k, team, logits, s.vocab, lanes),
+        };
         let factor = e.select(legal.into(), factor, e.float(f64::NAN));
-        let inverse = e.div(e.float(1.0), sum);
         k.columns(team, s.vocab, lanes, |c| {
             let logits = k.load(logits, c, lanes);
-            let probability = e.mul(e.exp(e.sub(logits, largest)), inverse);
+            let probability = e.exp(e.sub(logits, lse));
             let at_target = e.sub(probability, e.like(probability, 1.0));
             let pick = |lane: u64| {
                 let is_target = e.icmp(IntPredicate::EQ, e.iadd(c, e.n(lane)), target);

@@ -33,37 +33,42 @@ pub(super) fn embedding_gradient<T: Element>(e: &Embedding, b: &mut Buffers<'_, 
     b.write(2, &dw);
 }
 
-/// Largest logit and the sum of `exp(logit - largest)`.
-fn softmax_parts<T: Element>(row: &[T]) -> (T, T) {
+/// The logarithm of the sum of the exponentials, from the differences to the largest.
+fn log_sum_exp<T: Element>(row: &[T]) -> T {
     let largest = row.iter().copied().reduce(larger).expect("there is a class");
-    (largest, row.iter().fold(T::ZERO, |sum, &x| sum + (x - largest).exp()))
+    largest + row.iter().fold(T::ZERO, |sum, &x| sum + (x - largest).exp()).ln()
 }
 
 pub(super) fn cross_entropy<T: Element>(c: &CrossEntropy, b: &mut Buffers<'_, '_>) {
     let (logits, targets) = (b.read::<T>(0), b.tokens(1));
     let mut total = 0.0;
+    let mut all_lse = Vec::with_capacity(targets.len());
     for (row, &target) in logits.chunks(c.vocab as usize).zip(&targets) {
-        let (largest, sum) = softmax_parts(row);
-        total +=
-            legal(target, c.vocab).map_or(f64::NAN, |t| (largest + sum.ln() - row[t]).double());
+        let lse = log_sum_exp(row);
+        total += legal(target, c.vocab).map_or(f64::NAN, |t| (lse - row[t]).double());
+        all_lse.push(lse);
     }
     b.write(2, &[T::new(total / c.denominator as f64)]);
+    if c.lse {
+        b.write(3, &all_lse);
+    }
 }
 
 pub(super) fn cross_entropy_gradient<T: Element>(c: &CrossEntropy, b: &mut Buffers<'_, '_>) {
     let (logits, targets, d_loss) = (b.read::<T>(0), b.tokens(1), b.read::<T>(2)[0]);
     let factor = d_loss / T::new(c.denominator as f64);
     let mut d_logits = Vec::with_capacity(logits.len());
-    for (row, &target) in logits.chunks(c.vocab as usize).zip(&targets) {
-        let (largest, sum) = softmax_parts(row);
+    let given = c.lse.then(|| b.read::<T>(3));
+    for (r, (row, &target)) in logits.chunks(c.vocab as usize).zip(&targets).enumerate() {
+        let lse = given.as_ref().map_or_else(|| log_sum_exp(row), |given| given[r]);
         let target = legal(target, c.vocab);
         let factor = if target.is_some() { factor } else { T::new(f64::NAN) };
         d_logits.extend(row.iter().enumerate().map(|(j, &x)| {
-            let probability = (x - largest).exp() * (T::ONE / sum);
+            let probability = (x - lse).exp();
             if Some(j) == target { (probability - T::ONE) * factor } else { probability * factor }
         }));
     }
-    b.write(3, &d_logits);
+    b.write(3 + usize::from(c.lse), &d_logits);
 }
 
 /// Angle in radians by which pair `pair` of a head of width `head_dim` is turned at `position`:

@@ -39,7 +39,7 @@ pub(crate) fn around(dtype: Dtype, size: u64) -> Vec<Kernel> {
     let constants = AdamW { beta1: 0.9, beta2: 0.999, eps: 1e-8, weight_decay: 0.01 };
     let (layer, rms) = (NormKind::Layer, NormKind::Rms);
     let norm = |kind| Norm { kind, rows: 5, cols: size, eps: 1e-5.into() };
-    let loss = CrossEntropy { rows: 5, vocab: size, denominator: 5 };
+    let loss = CrossEntropy { rows: 5, vocab: size, denominator: 5, lse: true };
     let table = Embedding { rows: size, vocab: 11, dim: 7 };
     let heads =
         |batch, seq, heads, kv_heads, head_dim| Attention { batch, seq, heads, kv_heads, head_dim };
@@ -63,6 +63,7 @@ pub(crate) fn around(dtype: Dtype, size: u64) -> Vec<Kernel> {
         Body::NormDw(Norm { rows: size, cols: 5, ..norm(layer) }),
         Body::CrossEntropy(loss),
         Body::CrossEntropyDx(loss),
+        Body::CrossEntropyDx(CrossEntropy { lse: false, ..loss }),
         Body::Embedding(table),
         Body::EmbeddingDw(table),
         Body::SumRows { rows: size, cols: 9 },
@@ -112,7 +113,7 @@ pub(crate) fn training(dtype: Dtype) -> Vec<Kernel> {
     let (tokens, width, vocab) = (8192, 768, 50304);
     let shape = Attention { batch: 8, seq: 1024, heads: 12, kv_heads: 12, head_dim: 64 };
     let norm = Norm { kind: NormKind::Layer, rows: tokens, cols: width, eps: 1e-5.into() };
-    let loss = CrossEntropy { rows: tokens, vocab, denominator: tokens as i64 };
+    let loss = CrossEntropy { rows: tokens, vocab, denominator: tokens as i64, lse: true };
     let table = Embedding { rows: tokens, vocab, dim: width };
     let mut bodies = vec![
         Body::Gemm(gemm(tokens, 4 * width, width, false, false)),
@@ -131,6 +132,7 @@ pub(crate) fn training(dtype: Dtype) -> Vec<Kernel> {
         Body::Attention { shape: Attention { head_dim: 128, ..shape }, lse: false },
         Body::CrossEntropy(loss),
         Body::CrossEntropyDx(loss),
+        Body::CrossEntropyDx(CrossEntropy { lse: false, ..loss }),
         Body::Embedding(table),
         Body::EmbeddingDw(table),
         Body::SumRows { rows: tokens, cols: width },

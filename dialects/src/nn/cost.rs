@@ -54,6 +54,12 @@ pub(super) fn attention<const PRODUCTS: u64, const A_SCORE: u64>(module: &Module
     Cost::moving_all(module, op, scores * (2 * PRODUCTS * head + A_SCORE))
 }
 
+/// An exponential for each logit, and one more where the log-sum-exp is not given.
+pub(super) fn cross_entropy_dx(module: &Module, op: Op) -> Cost {
+    let a_logit = if module.num_operands(op) > 3 { 13 } else { 26 };
+    Cost::moving_all(module, op, elements(module, module.operand(op, 0)) * a_logit)
+}
+
 /// Of the table only the rows that are picked are read.
 pub(super) fn embedding(module: &Module, op: Op) -> Cost {
     let picked = bytes(module, module.result(op, 0));

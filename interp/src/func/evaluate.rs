@@ -192,14 +192,16 @@ impl Evaluators {
                 nn::CrossEntropy::NAME,
                 evaluate!(|m, op, x, T| {
                     let denominator = int(m, nn::CrossEntropy(op).denominator(m));
-                    one(ops::cross_entropy::<T>(x[0], x[1], denominator))
+                    let (loss, lse) = ops::cross_entropy::<T>(x[0], x[1], denominator)?;
+                    Ok(if m.num_results(op) == 1 { vec![loss] } else { vec![loss, lse] })
                 }),
             ),
             (
                 nn::CrossEntropyDx::NAME,
                 evaluate!(|m, op, x, T| {
                     let denominator = int(m, nn::CrossEntropyDx(op).denominator(m));
-                    one(ops::cross_entropy_dx::<T>(x[0], x[1], x[2], denominator))
+                    let lse = x.get(3).copied();
+                    one(ops::cross_entropy_dx::<T>(x[0], x[1], x[2], lse, denominator))
                 }),
             ),
         ];

@@ -9,8 +9,8 @@ use crate::real::{Real, sum};
 use crate::shapes::Shapes;
 use crate::tensor::Tensor;
 
-/// `logits[.., V], targets i32[..] -> loss`, a scalar: `(sum_r lse(logits[r]) - logits[r, target[r]]) / denominator`, rows
-/// ascending.
+/// `logits[.., V], targets i32[..] -> loss, lse[..]`: `loss = (sum_r lse[r] - logits[r, target[r]]) / denominator`, a scalar, rows
+/// ascending, with `lse[r]` the logarithm of the sum of `exp logits[r]`.
 ///
 /// # Errors
 /// When a target is outside `0..V`, the denominator is not positive, or shapes or element types do not fit.
@@ -18,23 +18,26 @@ pub fn cross_entropy<T: Real>(
     logits: &Tensor,
     targets: &Tensor,
     denominator: i64,
-) -> Result<Tensor, NumericError> {
+) -> Result<(Tensor, Tensor), NumericError> {
     let mut shapes = Shapes::new("nn.cross_entropy");
     let logits = shapes.operand::<T>("logits", logits, &["*", "V"])?;
     let targets = shapes.operand::<i32>("targets", targets, &["*"])?;
     let denominator = positive::<T>(&shapes, denominator)?;
     let vocab = shapes.size("V");
     let mut total = T::ZERO;
+    let mut all_lse = Vec::with_capacity(targets.len());
     for row in 0..targets.len() {
         let target = class_index("nn.cross_entropy", "targets", targets, row, vocab)?;
         let z = &logits[row * vocab..(row + 1) * vocab];
-        let (max, exp_sum) = max_and_exp_sum(z);
-        total += max + exp_sum.ln() - z[target];
+        let lse = log_sum_exp(z);
+        total += lse - z[target];
+        all_lse.push(lse);
     }
-    Ok(Tensor::scalar(total / denominator))
+    Ok((Tensor::scalar(total / denominator), shapes.result(&["*"], all_lse)?))
 }
 
-/// `logits, targets, dloss -> dlogits`: `(softmax(logits[r]) - onehot(target[r])) dloss / denominator`.
+/// `logits, targets, dloss, lse[..] -> dlogits`: `(exp(logits[r] - lse[r]) - onehot(target[r])) dloss / denominator`; a log-sum-exp
+/// that is not given is computed.
 ///
 /// # Errors
 /// As [`cross_entropy`]; `dloss` must be a scalar.
@@ -42,22 +45,24 @@ pub fn cross_entropy_dx<T: Real>(
     logits: &Tensor,
     targets: &Tensor,
     dloss: &Tensor,
+    lse: Option<&Tensor>,
     denominator: i64,
 ) -> Result<Tensor, NumericError> {
     let mut shapes = Shapes::new("nn.cross_entropy_dx");
     let logits = shapes.operand::<T>("logits", logits, &["*", "V"])?;
     let targets = shapes.operand::<i32>("targets", targets, &["*"])?;
     let dloss = shapes.operand::<T>("dloss", dloss, &[])?[0];
+    let lse = lse.map(|lse| shapes.operand::<T>("lse", lse, &["*"])).transpose()?;
     let factor = dloss / positive::<T>(&shapes, denominator)?;
     let vocab = shapes.size("V");
     let mut dlogits = Vec::with_capacity(logits.len());
     for row in 0..targets.len() {
         let target = class_index("nn.cross_entropy_dx", "targets", targets, row, vocab)?;
         let z = &logits[row * vocab..(row + 1) * vocab];
-        let (max, exp_sum) = max_and_exp_sum(z);
+        let lse = lse.map_or_else(|| log_sum_exp(z), |lse| lse[row]);
         for (class, &z) in z.iter().enumerate() {
             let one_hot = if class == target { T::ONE } else { T::ZERO };
-            dlogits.push(((z - max).exp() / exp_sum - one_hot) * factor);
+            dlogits.push(((z - lse).exp() - one_hot) * factor);
         }
     }
     shapes.result(&["*", "V"], dlogits)
@@ -70,8 +75,8 @@ fn positive<T: Real>(shapes: &Shapes, denominator: i64) -> Result<T, NumericErro
     Ok(T::from_f64(denominator as f64))
 }
 
-/// The greatest logit `m` and `sum exp(z - m)`: the log-sum-exp is `m + ln` of the latter, without overflow.
-fn max_and_exp_sum<T: Real>(z: &[T]) -> (T, T) {
+/// `ln(sum exp z) = m + ln(sum exp(z - m))` with `m` the greatest logit, so that nothing overflows.
+fn log_sum_exp<T: Real>(z: &[T]) -> T {
     let max = z.iter().copied().fold(T::NEG_INFINITY, T::max);
-    (max, sum(z.iter().map(|&z| (z - max).exp())))
+    max + sum(z.iter().map(|&z| (z - max).exp())).ln()
 }

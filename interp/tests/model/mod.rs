@@ -97,11 +97,17 @@ impl Gpt {
         let last = &h[self.layers];
         let normed = ops::rms_norm::<T>(last, &p["norm"], EPS).unwrap();
         let logits = ops::linear::<T>(&normed, &p["wte"], None, true).unwrap();
-        let loss = ops::cross_entropy::<T>(&logits, targets, count).unwrap();
+        let (loss, lse) = ops::cross_entropy::<T>(&logits, targets, count).unwrap();
 
         let mut g = Tensors::new();
-        let dlogits =
-            ops::cross_entropy_dx::<T>(&logits, targets, &Tensor::scalar(T::ONE), count).unwrap();
+        let dlogits = ops::cross_entropy_dx::<T>(
+            &logits,
+            targets,
+            &Tensor::scalar(T::ONE),
+            Some(&lse),
+            count,
+        )
+        .unwrap();
         let dnormed = ops::linear_dx::<T>(&dlogits, &p["wte"], true).unwrap();
         let dwte_out = ops::linear_dw::<T>(&normed, &dlogits, true).unwrap();
         g.insert("norm".into(), ops::rms_norm_dw::<T>(last, &dnormed, EPS).unwrap());

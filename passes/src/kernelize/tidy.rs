@@ -1,7 +1,7 @@
 //! Removes what nobody reads, so that no kernel computes it: a buffer that is written and never read is an error in a plan.
 
 use piper_dialects::nn;
-use piper_ir::{Module, Op, OpState, Trait};
+use piper_ir::{Module, Op, OpState, Trait, Value};
 
 /// Erases unused operations and identities, and results that operations give only on demand.
 pub(super) fn tidy(module: &mut Module, function: Op) {
@@ -17,17 +17,27 @@ pub(super) fn tidy(module: &mut Module, function: Op) {
             && !module.has_used_result(op)
         {
             module.erase(op);
-        } else if let Some(attention) = nn::Attention::cast(module, op)
-            && attention.lse(module).is_some_and(|lse| !module.is_used(lse))
-        {
-            without_statistics(module, attention);
+        } else if gives_lse(module, op) {
+            let (first, lse) = (module.result(op, 0), module.result(op, 1));
+            if !module.is_used(lse) {
+                without_lse(module, op);
+            } else if !module.is_used(first) && nn::CrossEntropy::cast(module, op).is_some() {
+                find_again(module, op, lse);
+            }
         }
     }
 }
 
-/// Attention that gives the output alone.
-fn without_statistics(module: &mut Module, attention: nn::Attention) {
-    let (op, old) = (attention.0, attention.o(module));
+/// Whether the second result of an operation is the log-sum-exp that its gradient asks for.
+fn gives_lse(module: &Module, op: Op) -> bool {
+    let is_asked = |lse: Option<Value>| lse.is_some();
+    nn::Attention::cast(module, op).is_some_and(|op| is_asked(op.lse(module)))
+        || nn::CrossEntropy::cast(module, op).is_some_and(|op| is_asked(op.lse(module)))
+}
+
+/// An operation that gives its first result alone.
+fn without_lse(module: &mut Module, op: Op) {
+    let old = module.result(op, 0);
     let mut state = OpState::new(module.name(op), module.op_loc(op))
         .operands(module.operands(op))
         .results([module.ty(old)]);
@@ -40,4 +50,18 @@ fn without_statistics(module: &mut Module, attention: nn::Attention) {
         module.set_value_name(output, name);
     }
     module.erase(op);
+}
+
+/// Where a loss is computed again for its log-sum-exp alone, the gradients find that themselves; the loss goes if all do.
+fn find_again(module: &mut Module, loss: Op, lse: Value) {
+    let users: Vec<Op> = module.uses(lse).map(|used| used.op).collect();
+    for user in users {
+        if nn::CrossEntropyDx::cast(module, user).is_some() {
+            let operands: Vec<Value> = module.operands(user).filter(|v| *v != lse).collect();
+            module.set_operands(user, &operands);
+        }
+    }
+    if !module.is_used(lse) {
+        module.erase(loss);
+    }
 }

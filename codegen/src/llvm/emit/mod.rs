@@ -102,11 +102,6 @@ impl<'c> Emitter<'c> {
         self.dtype.set(dtype.computed());
     }
 
-    /// Whether [`Self::store_result`] stores past the caches.
-    pub(crate) fn streams_results(&self) -> bool {
-        self.streams_results.get()
-    }
-
     pub(crate) fn dtype(&self) -> Dtype {
         self.dtype.get()
     }

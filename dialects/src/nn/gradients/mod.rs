@@ -12,6 +12,7 @@ pub(super) mod linear;
 pub(super) mod loss;
 pub(super) mod norm;
 pub(super) mod opaque;
+mod statistics;
 
 use piper_ir::{Context, Loc, OpState, Type, Value};
 

@@ -17,40 +17,43 @@ piper_ir::dialect_ops! {
     ///
     /// `loss = sum over rows of (log(sum over v of exp logits[row, v]) - logits[row, targets[row]]) / denominator`, with
     /// `logits[.., V]`, `targets: i32[..]`, `loss` a scalar. The denominator is the number of rows of the whole batch; it
-    /// stays the same when the batch is split, so that partial losses add up to the mean.
+    /// stays the same when the batch is split, so that partial losses add up to the mean. The optional second result
+    /// `lse[..] = log(sum over v of exp logits[.., v])` is what the gradient needs.
     ///
     /// ```mlir
-    /// %loss = nn.cross_entropy %logits, %tokens {denominator = 32} : (tensor<4x8x64xf32>, tensor<4x8xi32>) -> tensor<f32>
+    /// %loss, %lse = nn.cross_entropy %logits, %tokens {denominator = 32} : (tensor<4x8x64xf32>, tensor<4x8xi32>) -> (tensor<f32>, tensor<4x8xf32>)
     /// ```
     CrossEntropy = "nn.cross_entropy" {
         operands: { logits: one(REAL), targets: one(INDICES) },
-        results: { loss: one(SCALAR) },
+        results: { loss: one(SCALAR), lse: optional(REAL) },
         attrs: { denominator: one(COUNT) },
         traits: [Pure],
         format: "$logits `,` $targets attr-dict `:` functional-type(operands, results)",
         infer: infer_types,
         verify: signature::verify,
-        interfaces: [Signature::new(&["* V", "*"], &[""]).whole(SOFTMAX), Shardable(factors), CostModel(cost::an_operand::<0, 13>), Differentiable::Rule(gradients::loss::cross_entropy), Fusion::Alone("cross_entropy")],
+        interfaces: [Signature::new(&["* V", "*"], &["", "*"]).whole(SOFTMAX), Shardable(factors), CostModel(cost::an_operand::<0, 13>), Differentiable::Rule(gradients::loss::cross_entropy), Fusion::Alone("cross_entropy")],
     }
 
     /// Gradient of `nn.cross_entropy` by the logits.
     ///
-    /// `dlogits = (softmax(logits) - onehot(targets)) dloss / denominator`, with `dloss` a scalar.
+    /// `dlogits = (exp(logits - lse) - onehot(targets)) dloss / denominator`, with `dloss` a scalar. Without the log-sum-exp
+    /// `lse[..]` it is found again, at the cost of another pass over the logits.
     ///
     /// ```mlir
-    /// %dlogits = nn.cross_entropy_dx %logits, %tokens, %dloss {denominator = 32} : (tensor<4x8x64xf32>, tensor<4x8xi32>, tensor<f32>) -> tensor<4x8x64xf32>
+    /// %loss, %lse = nn.cross_entropy %logits, %tokens {denominator = 32} : (tensor<4x8x64xf32>, tensor<4x8xi32>) -> (tensor<f32>, tensor<4x8xf32>)
+    /// %dlogits = nn.cross_entropy_dx %logits, %tokens, %dloss, %lse {denominator = 32} : (tensor<4x8x64xf32>, tensor<4x8xi32>, tensor<f32>, tensor<4x8xf32>) -> tensor<4x8x64xf32>
     /// ```
     CrossEntropyDx = "nn.cross_entropy_dx" {
-        operands: { logits: one(REAL), targets: one(INDICES), dloss: one(SCALAR) },
+        operands: { logits: one(REAL), targets: one(INDICES), dloss: one(SCALAR), lse: optional(REAL) },
         results: { dlogits: one(REAL) },
         attrs: { denominator: one(COUNT) },
         traits: [Pure],
-        format: "$logits `,` $targets `,` $dloss attr-dict `:` functional-type(operands, results)",
+        format: "$logits `,` $targets `,` $dloss (`,` $lse^)? attr-dict `:` functional-type(operands, results)",
         infer: infer_types,
         verify: signature::verify,
         interfaces: [
-            Signature::new(&["* V", "*", ""], &["* V"]).linear_in(&["dloss"]).whole(SOFTMAX),
-            Shardable(factors), CostModel(cost::an_operand::<0, 15>), Fusion::Alone("cross_entropy_dx"),
+            Signature::new(&["* V", "*", "", "*"], &["* V"]).linear_in(&["dloss"]).whole(SOFTMAX),
+            Shardable(factors), CostModel(cost::cross_entropy_dx), Fusion::Alone("cross_entropy_dx"),
         ],
     }
 }

@@ -22,9 +22,9 @@ func.func @loss(%tokens: tensor<2x4xi32> {batch_dim = 0, role = "data"}, %target
 // CHECK-NEXT: %h = nn.add %e, %u {pass = "F", tags = {PP = 0}} : tensor<2x4x8xf32>
 // CHECK-NEXT: %o, %o_lse = nn.attention %h, %h, %h {heads = 2, kv_heads = 2, pass = "F", tags = {PP = 1}} : (tensor<2x4x8xf32>, tensor<2x4x8xf32>, tensor<2x4x8xf32>) -> (tensor<2x4x8xf32>, tensor<2x2x4xf32>)
 // CHECK-NEXT: %z = nn.linear %o, %wte {pass = "F", tags = {PP = 1}, transpose_w} : (tensor<2x4x8xf32>, tensor<16x8xf32>) -> tensor<2x4x16xf32>
-// CHECK-NEXT: %l = nn.cross_entropy %z, %targets {denominator = 8, pass = "F", tags = {PP = 1}} : (tensor<2x4x16xf32>, tensor<2x4xi32>) -> tensor<f32>
+// CHECK-NEXT: %l, %l_lse = nn.cross_entropy %z, %targets {denominator = 8, pass = "F", tags = {PP = 1}} : (tensor<2x4x16xf32>, tensor<2x4xi32>) -> (tensor<f32>, tensor<2x4xf32>)
 // CHECK-NEXT: %d_l = nn.constant {pass = "BI", tags = {PP = 1}, value = 1.000000e+00} : tensor<f32>
-// CHECK-NEXT: %d_z = nn.cross_entropy_dx %z, %targets, %d_l {denominator = 8, pass = "BI", tags = {PP = 1}} : (tensor<2x4x16xf32>, tensor<2x4xi32>, tensor<f32>) -> tensor<2x4x16xf32>
+// CHECK-NEXT: %d_z = nn.cross_entropy_dx %z, %targets, %d_l, %l_lse {denominator = 8, pass = "BI", tags = {PP = 1}} : (tensor<2x4x16xf32>, tensor<2x4xi32>, tensor<f32>, tensor<2x4xf32>) -> tensor<2x4x16xf32>
 // CHECK-NEXT: %d_o = nn.linear_dx %d_z, %wte {pass = "BI", tags = {PP = 1}, transpose_w} : (tensor<2x4x16xf32>, tensor<16x8xf32>) -> tensor<2x4x8xf32>
 // CHECK-NEXT: %d_wte = nn.linear_dw %o, %d_z {pass = "BW", tags = {PP = 1}, transpose_w} : (tensor<2x4x8xf32>, tensor<2x4x16xf32>) -> tensor<16x8xf32>
 // CHECK-NEXT: %d_h:3 = nn.attention_dx %h, %h, %h, %o, %o_lse, %d_o {heads = 2, kv_heads = 2, pass = "BI", tags = {PP = 1}} : (tensor<2x4x8xf32>, tensor<2x4x8xf32>, tensor<2x4x8xf32>, tensor<2x4x8xf32>, tensor<2x2x4xf32>, tensor<2x4x8xf32>) -> (tensor<2x4x8xf32>, tensor<2x4x8xf32>, tensor<2x4x8xf32>)

@@ -39,15 +39,15 @@ strategy.plan @train for @loss on @cluster {
 // CHECK-NEXT:     %y = nn.linear %x, %w : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
 // CHECK-NEXT:     func.return %y : tensor<4x8xf32>
 // CHECK-NEXT:   }
-// CHECK-NEXT:   func.func private @f3(%y: tensor<4x8xf32> {batch_dim = 0}, %y_0: tensor<4x8xf32> {batch_dim = 0}, %y_1: tensor<4x8xf32> {batch_dim = 0}, %targets: tensor<4xi32> {batch_dim = 0}) -> (tensor<4x8xf32>, tensor<f32>) {
+// CHECK-NEXT:   func.func private @f3(%y: tensor<4x8xf32> {batch_dim = 0}, %y_0: tensor<4x8xf32> {batch_dim = 0}, %y_1: tensor<4x8xf32> {batch_dim = 0}, %targets: tensor<4xi32> {batch_dim = 0}) -> (tensor<4x8xf32>, tensor<f32>, tensor<4xf32>) {
 // CHECK-NEXT:     %both = nn.add %y, %y_0 : tensor<4x8xf32>
 // CHECK-NEXT:     %all = nn.add %both, %y_1 : tensor<4x8xf32>
-// CHECK-NEXT:     %loss = nn.cross_entropy %all, %targets {denominator = 4} : (tensor<4x8xf32>, tensor<4xi32>) -> tensor<f32>
-// CHECK-NEXT:     func.return %all, %loss : tensor<4x8xf32>, tensor<f32>
+// CHECK-NEXT:     %loss, %loss_lse = nn.cross_entropy %all, %targets {denominator = 4} : (tensor<4x8xf32>, tensor<4xi32>) -> (tensor<f32>, tensor<4xf32>)
+// CHECK-NEXT:     func.return %all, %loss, %loss_lse : tensor<4x8xf32>, tensor<f32>, tensor<4xf32>
 // CHECK-NEXT:   }
-// CHECK-NEXT:   func.func private @b3(%all: tensor<4x8xf32> {batch_dim = 0}, %targets: tensor<4xi32> {batch_dim = 0}) -> tensor<4x8xf32> {
+// CHECK-NEXT:   func.func private @b3(%all: tensor<4x8xf32> {batch_dim = 0}, %targets: tensor<4xi32> {batch_dim = 0}, %loss_lse: tensor<4xf32> {batch_dim = 0}) -> tensor<4x8xf32> {
 // CHECK-NEXT:     %d_loss = nn.constant {pass = "BI", value = 1.000000e+00} : tensor<f32>
-// CHECK-NEXT:     %d_all = nn.cross_entropy_dx %all, %targets, %d_loss {denominator = 4, pass = "BI"} : (tensor<4x8xf32>, tensor<4xi32>, tensor<f32>) -> tensor<4x8xf32>
+// CHECK-NEXT:     %d_all = nn.cross_entropy_dx %all, %targets, %d_loss, %loss_lse {denominator = 4, pass = "BI"} : (tensor<4x8xf32>, tensor<4xi32>, tensor<f32>, tensor<4xf32>) -> tensor<4x8xf32>
 // CHECK-NEXT:     func.return %d_all : tensor<4x8xf32>
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.func private @b2(%d_all: tensor<4x8xf32> {batch_dim = 0}, %w: tensor<8x8xf32>, %y: tensor<4x8xf32> {batch_dim = 0}) -> (tensor<4x8xf32>, tensor<8x8xf32>) {
@@ -72,8 +72,8 @@ strategy.plan @train for @loss on @cluster {
 // CHECK-NEXT:     %y = dag.compute @f0(%x, %w) F {PP = 0} node "f0" -> !dag.dist<tensor<4x8xf32>, @cluster>
 // CHECK-NEXT:     %y_0 = dag.compute @f0(%y, %w_0) F {PP = 1} node "f1" -> !dag.dist<tensor<4x8xf32>, @cluster>
 // CHECK-NEXT:     %y_1 = dag.compute @f0(%y, %w_1) F {PP = 2} node "f2" -> !dag.dist<tensor<4x8xf32>, @cluster>
-// CHECK-NEXT:     %all, %loss = dag.compute @f3(%y_0, %y_1, %y, %targets) F {PP = 3} node "f3" -> (!dag.dist<tensor<4x8xf32>, @cluster>, !dag.dist<tensor<f32>, @cluster>)
-// CHECK-NEXT:     %d_all = dag.compute @b3(%all, %targets) B {PP = 3} node "b3" -> !dag.dist<tensor<4x8xf32>, @cluster>
+// CHECK-NEXT:     %all, %loss, %loss_lse = dag.compute @f3(%y_0, %y_1, %y, %targets) F {PP = 3} node "f3" -> (!dag.dist<tensor<4x8xf32>, @cluster>, !dag.dist<tensor<f32>, @cluster>, !dag.dist<tensor<4xf32>, @cluster>)
+// CHECK-NEXT:     %d_all = dag.compute @b3(%all, %targets, %loss_lse) B {PP = 3} node "b3" -> !dag.dist<tensor<4x8xf32>, @cluster>
 // CHECK-NEXT:     %d_y, %d_w = dag.compute @b2(%d_all, %w_1, %y) B {PP = 2} node "b2" -> (!dag.dist<tensor<4x8xf32>, @cluster>, !dag.dist<tensor<8x8xf32>, @cluster>)
 // CHECK-NEXT:     %d_y_0, %d_w_0 = dag.compute @b2(%d_all, %w_0, %y) B {PP = 1} node "b1" -> (!dag.dist<tensor<4x8xf32>, @cluster>, !dag.dist<tensor<8x8xf32>, @cluster>)
 // CHECK-NEXT:     %d_w_1 = dag.compute @b0(%d_all, %d_y, %d_y_0, %x) B {PP = 0} node "b0" -> !dag.dist<tensor<8x8xf32>, @cluster>

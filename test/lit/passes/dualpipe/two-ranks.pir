@@ -36,14 +36,14 @@ strategy.plan @train for @loss on @cluster {
 // CHECK-NEXT:     %g = nn.gelu %a : tensor<2x16xf32>
 // CHECK-NEXT:     func.return %a, %g : tensor<2x16xf32>, tensor<2x16xf32>
 // CHECK-NEXT:   }
-// CHECK-NEXT:   func.func private @f1(%g: tensor<2x16xf32> {batch_dim = 0}, %w1: tensor<16x10xf32>, %targets: tensor<2xi32> {batch_dim = 0}) -> (tensor<2x10xf32>, tensor<f32>) {
+// CHECK-NEXT:   func.func private @f1(%g: tensor<2x16xf32> {batch_dim = 0}, %w1: tensor<16x10xf32>, %targets: tensor<2xi32> {batch_dim = 0}) -> (tensor<2x10xf32>, tensor<f32>, tensor<2xf32>) {
 // CHECK-NEXT:     %a = nn.linear %g, %w1 : (tensor<2x16xf32>, tensor<16x10xf32>) -> tensor<2x10xf32>
-// CHECK-NEXT:     %loss = nn.cross_entropy %a, %targets {denominator = 8} : (tensor<2x10xf32>, tensor<2xi32>) -> tensor<f32>
-// CHECK-NEXT:     func.return %a, %loss : tensor<2x10xf32>, tensor<f32>
+// CHECK-NEXT:     %loss, %loss_lse = nn.cross_entropy %a, %targets {denominator = 8} : (tensor<2x10xf32>, tensor<2xi32>) -> (tensor<f32>, tensor<2xf32>)
+// CHECK-NEXT:     func.return %a, %loss, %loss_lse : tensor<2x10xf32>, tensor<f32>, tensor<2xf32>
 // CHECK-NEXT:   }
-// CHECK-NEXT:   func.func private @b1(%a: tensor<2x10xf32> {batch_dim = 0}, %targets: tensor<2xi32> {batch_dim = 0}, %w1: tensor<16x10xf32>, %g: tensor<2x16xf32> {batch_dim = 0}) -> (tensor<2x16xf32>, tensor<16x10xf32>) {
+// CHECK-NEXT:   func.func private @b1(%a: tensor<2x10xf32> {batch_dim = 0}, %targets: tensor<2xi32> {batch_dim = 0}, %loss_lse: tensor<2xf32> {batch_dim = 0}, %w1: tensor<16x10xf32>, %g: tensor<2x16xf32> {batch_dim = 0}) -> (tensor<2x16xf32>, tensor<16x10xf32>) {
 // CHECK-NEXT:     %d_loss = nn.constant {pass = "BI", value = 1.000000e+00} : tensor<f32>
-// CHECK-NEXT:     %d_a = nn.cross_entropy_dx %a, %targets, %d_loss {denominator = 8, pass = "BI"} : (tensor<2x10xf32>, tensor<2xi32>, tensor<f32>) -> tensor<2x10xf32>
+// CHECK-NEXT:     %d_a = nn.cross_entropy_dx %a, %targets, %d_loss, %loss_lse {denominator = 8, pass = "BI"} : (tensor<2x10xf32>, tensor<2xi32>, tensor<f32>, tensor<2xf32>) -> tensor<2x10xf32>
 // CHECK-NEXT:     %d_g = nn.linear_dx %d_a, %w1 {pass = "BI"} : (tensor<2x10xf32>, tensor<16x10xf32>) -> tensor<2x16xf32>
 // CHECK-NEXT:     %d_w1 = nn.linear_dw %g, %d_a {pass = "BW"} : (tensor<2x16xf32>, tensor<2x10xf32>) -> tensor<16x10xf32>
 // CHECK-NEXT:     func.return %d_g, %d_w1 : tensor<2x16xf32>, tensor<16x10xf32>
@@ -84,17 +84,17 @@ strategy.plan @train for @loss on @cluster {
 // CHECK-NEXT:     %9 = dag.transfer %8#1 -> !dag.dist<tensor<8x16xf32>, @cluster on {mb = 2, pp = 0}, [{"mb"}, {}]>
 // CHECK-NEXT:     %10:2 = dag.compute @f0(%x_3, %1) F {MB = 3, PP = 0} node "f0.3" -> (!dag.dist<tensor<8x16xf32>, @cluster on {mb = 3, pp = 1}, [{"mb"}, {}]>, !dag.dist<tensor<8x16xf32>, @cluster on {mb = 3, pp = 1}, [{"mb"}, {}]>)
 // CHECK-NEXT:     %11 = dag.transfer %10#1 -> !dag.dist<tensor<8x16xf32>, @cluster on {mb = 3, pp = 0}, [{"mb"}, {}]>
-// CHECK-NEXT:     %12:2 = dag.compute @f1(%5, %3, %targets_0) F {MB = 0, PP = 1} node "f1.0" -> (!dag.dist<tensor<8x10xf32>, @cluster on {mb = 0, pp = 1}, [{"mb"}, {}]>, !dag.dist<tensor<f32>, @cluster on {pp = 1}, partial = {mb[0:1]}>)
-// CHECK-NEXT:     %13:2 = dag.compute @f1(%7, %3, %targets_1) F {MB = 1, PP = 1} node "f1.1" -> (!dag.dist<tensor<8x10xf32>, @cluster on {mb = 1, pp = 1}, [{"mb"}, {}]>, !dag.dist<tensor<f32>, @cluster on {pp = 1}, partial = {mb[1:2]}>)
-// CHECK-NEXT:     %14:2 = dag.compute @f1(%9, %2, %targets_2) F {MB = 2, PP = 1} node "f1.2" -> (!dag.dist<tensor<8x10xf32>, @cluster on {mb = 2, pp = 0}, [{"mb"}, {}]>, !dag.dist<tensor<f32>, @cluster on {pp = 0}, partial = {mb[2:3]}>)
-// CHECK-NEXT:     %15:2 = dag.compute @f1(%11, %2, %targets_3) F {MB = 3, PP = 1} node "f1.3" -> (!dag.dist<tensor<8x10xf32>, @cluster on {mb = 3, pp = 0}, [{"mb"}, {}]>, !dag.dist<tensor<f32>, @cluster on {pp = 0}, partial = {mb[3:4]}>)
-// CHECK-NEXT:     %16:2 = dag.compute @b1(%12#0, %targets_0, %3, %5) B {MB = 0, PP = 1} node "b1.0" -> (!dag.dist<tensor<8x16xf32>, @cluster on {mb = 0, pp = 1}, [{"mb"}, {}]>, !dag.dist<tensor<16x10xf32>, @cluster on {pp = 1}, partial = {mb[0:1]}>)
+// CHECK-NEXT:     %12:3 = dag.compute @f1(%5, %3, %targets_0) F {MB = 0, PP = 1} node "f1.0" -> (!dag.dist<tensor<8x10xf32>, @cluster on {mb = 0, pp = 1}, [{"mb"}, {}]>, !dag.dist<tensor<f32>, @cluster on {pp = 1}, partial = {mb[0:1]}>, !dag.dist<tensor<8xf32>, @cluster on {mb = 0, pp = 1}, [{"mb"}]>)
+// CHECK-NEXT:     %13:3 = dag.compute @f1(%7, %3, %targets_1) F {MB = 1, PP = 1} node "f1.1" -> (!dag.dist<tensor<8x10xf32>, @cluster on {mb = 1, pp = 1}, [{"mb"}, {}]>, !dag.dist<tensor<f32>, @cluster on {pp = 1}, partial = {mb[1:2]}>, !dag.dist<tensor<8xf32>, @cluster on {mb = 1, pp = 1}, [{"mb"}]>)
+// CHECK-NEXT:     %14:3 = dag.compute @f1(%9, %2, %targets_2) F {MB = 2, PP = 1} node "f1.2" -> (!dag.dist<tensor<8x10xf32>, @cluster on {mb = 2, pp = 0}, [{"mb"}, {}]>, !dag.dist<tensor<f32>, @cluster on {pp = 0}, partial = {mb[2:3]}>, !dag.dist<tensor<8xf32>, @cluster on {mb = 2, pp = 0}, [{"mb"}]>)
+// CHECK-NEXT:     %15:3 = dag.compute @f1(%11, %2, %targets_3) F {MB = 3, PP = 1} node "f1.3" -> (!dag.dist<tensor<8x10xf32>, @cluster on {mb = 3, pp = 0}, [{"mb"}, {}]>, !dag.dist<tensor<f32>, @cluster on {pp = 0}, partial = {mb[3:4]}>, !dag.dist<tensor<8xf32>, @cluster on {mb = 3, pp = 0}, [{"mb"}]>)
+// CHECK-NEXT:     %16:2 = dag.compute @b1(%12#0, %targets_0, %12#2, %3, %5) B {MB = 0, PP = 1} node "b1.0" -> (!dag.dist<tensor<8x16xf32>, @cluster on {mb = 0, pp = 1}, [{"mb"}, {}]>, !dag.dist<tensor<16x10xf32>, @cluster on {pp = 1}, partial = {mb[0:1]}>)
 // CHECK-NEXT:     %17 = dag.transfer %16#0 -> !dag.dist<tensor<8x16xf32>, @cluster on {mb = 0, pp = 0}, [{"mb"}, {}]>
-// CHECK-NEXT:     %18:2 = dag.compute @b1(%13#0, %targets_1, %3, %7) B {MB = 1, PP = 1} node "b1.1" -> (!dag.dist<tensor<8x16xf32>, @cluster on {mb = 1, pp = 1}, [{"mb"}, {}]>, !dag.dist<tensor<16x10xf32>, @cluster on {pp = 1}, partial = {mb[1:2]}>)
+// CHECK-NEXT:     %18:2 = dag.compute @b1(%13#0, %targets_1, %13#2, %3, %7) B {MB = 1, PP = 1} node "b1.1" -> (!dag.dist<tensor<8x16xf32>, @cluster on {mb = 1, pp = 1}, [{"mb"}, {}]>, !dag.dist<tensor<16x10xf32>, @cluster on {pp = 1}, partial = {mb[1:2]}>)
 // CHECK-NEXT:     %19 = dag.transfer %18#0 -> !dag.dist<tensor<8x16xf32>, @cluster on {mb = 1, pp = 0}, [{"mb"}, {}]>
-// CHECK-NEXT:     %20:2 = dag.compute @b1(%14#0, %targets_2, %2, %9) B {MB = 2, PP = 1} node "b1.2" -> (!dag.dist<tensor<8x16xf32>, @cluster on {mb = 2, pp = 0}, [{"mb"}, {}]>, !dag.dist<tensor<16x10xf32>, @cluster on {pp = 0}, partial = {mb[2:3]}>)
+// CHECK-NEXT:     %20:2 = dag.compute @b1(%14#0, %targets_2, %14#2, %2, %9) B {MB = 2, PP = 1} node "b1.2" -> (!dag.dist<tensor<8x16xf32>, @cluster on {mb = 2, pp = 0}, [{"mb"}, {}]>, !dag.dist<tensor<16x10xf32>, @cluster on {pp = 0}, partial = {mb[2:3]}>)
 // CHECK-NEXT:     %21 = dag.transfer %20#0 -> !dag.dist<tensor<8x16xf32>, @cluster on {mb = 2, pp = 1}, [{"mb"}, {}]>
-// CHECK-NEXT:     %22:2 = dag.compute @b1(%15#0, %targets_3, %2, %11) B {MB = 3, PP = 1} node "b1.3" -> (!dag.dist<tensor<8x16xf32>, @cluster on {mb = 3, pp = 0}, [{"mb"}, {}]>, !dag.dist<tensor<16x10xf32>, @cluster on {pp = 0}, partial = {mb[3:4]}>)
+// CHECK-NEXT:     %22:2 = dag.compute @b1(%15#0, %targets_3, %15#2, %2, %11) B {MB = 3, PP = 1} node "b1.3" -> (!dag.dist<tensor<8x16xf32>, @cluster on {mb = 3, pp = 0}, [{"mb"}, {}]>, !dag.dist<tensor<16x10xf32>, @cluster on {pp = 0}, partial = {mb[3:4]}>)
 // CHECK-NEXT:     %23 = dag.transfer %22#0 -> !dag.dist<tensor<8x16xf32>, @cluster on {mb = 3, pp = 1}, [{"mb"}, {}]>
 // CHECK-NEXT:     %24 = dag.compute @b0.i(%4#0, %17) BI {MB = 0, PP = 0} node "bi0.0" -> !dag.dist<tensor<8x16xf32>, @cluster on {mb = 0, pp = 0}, [{"mb"}, {}]>
 // CHECK-NEXT:     %25 = dag.compute @b0.i(%6#0, %19) BI {MB = 1, PP = 0} node "bi0.1" -> !dag.dist<tensor<8x16xf32>, @cluster on {mb = 1, pp = 0}, [{"mb"}, {}]>

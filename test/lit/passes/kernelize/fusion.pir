@@ -76,3 +76,24 @@ func.func @across(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>, %g: tensor<8xf32>) -
   %y = nn.add %p, %n : tensor<4x8xf32>
   func.return %y : tensor<4x8xf32>
 }
+
+// A loss that is computed again for its log-sum-exp alone is not: its gradient finds that itself.
+// CHECK: kernel.func @cross_entropy_dx0(%z: {{[^%]*}}, %t: {{[^%]*}}, %d: tensor<f32>) -> tensor<4x8xf32>
+// CHECK: func.func @recomputed
+// CHECK-NEXT: %d_z = kernel.launch @cross_entropy_dx0(%z, %t, %d)
+// CHECK-NEXT: func.return %d_z
+func.func @recomputed(%z: tensor<4x8xf32>, %t: tensor<4xi32>, %d: tensor<f32>) -> tensor<4x8xf32> {
+  %l, %lse = nn.cross_entropy %z, %t {denominator = 4} : (tensor<4x8xf32>, tensor<4xi32>) -> (tensor<f32>, tensor<4xf32>)
+  %d_z = nn.cross_entropy_dx %z, %t, %d, %lse {denominator = 4} : (tensor<4x8xf32>, tensor<4xi32>, tensor<f32>, tensor<4xf32>) -> tensor<4x8xf32>
+  func.return %d_z : tensor<4x8xf32>
+}
+
+// Where the loss is read as well, it gives its log-sum-exp, and the gradient takes it.
+// CHECK: func.func @kept
+// CHECK-NEXT: %l, %lse = kernel.launch @cross_entropy0(%z, %t) : (tensor<4x8xf32>, tensor<4xi32>) -> (tensor<f32>, tensor<4xf32>)
+// CHECK-NEXT: %d_z = kernel.launch @cross_entropy_dx1(%z, %t, %d, %lse)
+func.func @kept(%z: tensor<4x8xf32>, %t: tensor<4xi32>, %d: tensor<f32>) -> (tensor<f32>, tensor<4x8xf32>) {
+  %l, %lse = nn.cross_entropy %z, %t {denominator = 4} : (tensor<4x8xf32>, tensor<4xi32>) -> (tensor<f32>, tensor<4xf32>)
+  %d_z = nn.cross_entropy_dx %z, %t, %d, %lse {denominator = 4} : (tensor<4x8xf32>, tensor<4xi32>, tensor<f32>, tensor<4xf32>) -> tensor<4x8xf32>
+  func.return %l, %d_z : tensor<f32>, tensor<4x8xf32>
+}

@@ -33,14 +33,14 @@ strategy.plan @train for @loss on @cluster {
 // CHECK-NEXT:     %g = nn.gelu %a : tensor<4x16xf32>
 // CHECK-NEXT:     func.return %a, %g : tensor<4x16xf32>, tensor<4x16xf32>
 // CHECK-NEXT:   }
-// CHECK-NEXT:   func.func private @f1(%g: tensor<4x16xf32> {batch_dim = 0}, %w1: tensor<16x10xf32>, %targets: tensor<4xi32> {batch_dim = 0}) -> (tensor<4x10xf32>, tensor<f32>) {
+// CHECK-NEXT:   func.func private @f1(%g: tensor<4x16xf32> {batch_dim = 0}, %w1: tensor<16x10xf32>, %targets: tensor<4xi32> {batch_dim = 0}) -> (tensor<4x10xf32>, tensor<f32>, tensor<4xf32>) {
 // CHECK-NEXT:     %a = nn.linear %g, %w1 : (tensor<4x16xf32>, tensor<16x10xf32>) -> tensor<4x10xf32>
-// CHECK-NEXT:     %loss = nn.cross_entropy %a, %targets {denominator = 8} : (tensor<4x10xf32>, tensor<4xi32>) -> tensor<f32>
-// CHECK-NEXT:     func.return %a, %loss : tensor<4x10xf32>, tensor<f32>
+// CHECK-NEXT:     %loss, %loss_lse = nn.cross_entropy %a, %targets {denominator = 8} : (tensor<4x10xf32>, tensor<4xi32>) -> (tensor<f32>, tensor<4xf32>)
+// CHECK-NEXT:     func.return %a, %loss, %loss_lse : tensor<4x10xf32>, tensor<f32>, tensor<4xf32>
 // CHECK-NEXT:   }
-// CHECK-NEXT:   func.func private @b1(%a: tensor<4x10xf32> {batch_dim = 0}, %targets: tensor<4xi32> {batch_dim = 0}, %w1: tensor<16x10xf32>, %g: tensor<4x16xf32> {batch_dim = 0}) -> (tensor<4x16xf32>, tensor<16x10xf32>) {
+// CHECK-NEXT:   func.func private @b1(%a: tensor<4x10xf32> {batch_dim = 0}, %targets: tensor<4xi32> {batch_dim = 0}, %loss_lse: tensor<4xf32> {batch_dim = 0}, %w1: tensor<16x10xf32>, %g: tensor<4x16xf32> {batch_dim = 0}) -> (tensor<4x16xf32>, tensor<16x10xf32>) {
 // CHECK-NEXT:     %d_loss = nn.constant {pass = "BI", value = 1.000000e+00} : tensor<f32>
-// CHECK-NEXT:     %d_a = nn.cross_entropy_dx %a, %targets, %d_loss {denominator = 8, pass = "BI"} : (tensor<4x10xf32>, tensor<4xi32>, tensor<f32>) -> tensor<4x10xf32>
+// CHECK-NEXT:     %d_a = nn.cross_entropy_dx %a, %targets, %d_loss, %loss_lse {denominator = 8, pass = "BI"} : (tensor<4x10xf32>, tensor<4xi32>, tensor<f32>, tensor<4xf32>) -> tensor<4x10xf32>
 // CHECK-NEXT:     %d_g = nn.linear_dx %d_a, %w1 {pass = "BI"} : (tensor<4x10xf32>, tensor<16x10xf32>) -> tensor<4x16xf32>
 // CHECK-NEXT:     %d_w1 = nn.linear_dw %g, %d_a {pass = "BW"} : (tensor<4x16xf32>, tensor<4x10xf32>) -> tensor<16x10xf32>
 // CHECK-NEXT:     func.return %d_g, %d_w1 : tensor<4x16xf32>, tensor<16x10xf32>
@@ -63,11 +63,11 @@ strategy.plan @train for @loss on @cluster {
 // CHECK-NEXT:     %1 = dag.transfer %0#1 -> !dag.dist<tensor<8x16xf32>, @cluster on {mb = 0, pp = 1}, [{"mb"}, {}]>
 // CHECK-NEXT:     %2:2 = dag.compute @f0(%x_1, %w0) F {MB = 1, PP = 0} node "f0.1" -> (!dag.dist<tensor<8x16xf32>, @cluster on {mb = 1, pp = 0}, [{"mb"}, {}]>, !dag.dist<tensor<8x16xf32>, @cluster on {mb = 1, pp = 0}, [{"mb"}, {}]>)
 // CHECK-NEXT:     %3 = dag.transfer %2#1 -> !dag.dist<tensor<8x16xf32>, @cluster on {mb = 1, pp = 1}, [{"mb"}, {}]>
-// CHECK-NEXT:     %4:2 = dag.compute @f1(%1, %w1, %targets_0) F {MB = 0, PP = 1} node "f1.0" -> (!dag.dist<tensor<8x10xf32>, @cluster on {mb = 0, pp = 1}, [{"mb"}, {}]>, !dag.dist<tensor<f32>, @cluster on {pp = 1}, partial = {mb[0:1]}>)
-// CHECK-NEXT:     %5:2 = dag.compute @f1(%3, %w1, %targets_1) F {MB = 1, PP = 1} node "f1.1" -> (!dag.dist<tensor<8x10xf32>, @cluster on {mb = 1, pp = 1}, [{"mb"}, {}]>, !dag.dist<tensor<f32>, @cluster on {pp = 1}, partial = {mb[1:2]}>)
-// CHECK-NEXT:     %6:2 = dag.compute @b1(%4#0, %targets_0, %w1, %1) B {MB = 0, PP = 1} node "b1.0" -> (!dag.dist<tensor<8x16xf32>, @cluster on {mb = 0, pp = 1}, [{"mb"}, {}]>, !dag.dist<tensor<16x10xf32>, @cluster on {pp = 1}, partial = {mb[0:1]}>)
+// CHECK-NEXT:     %4:3 = dag.compute @f1(%1, %w1, %targets_0) F {MB = 0, PP = 1} node "f1.0" -> (!dag.dist<tensor<8x10xf32>, @cluster on {mb = 0, pp = 1}, [{"mb"}, {}]>, !dag.dist<tensor<f32>, @cluster on {pp = 1}, partial = {mb[0:1]}>, !dag.dist<tensor<8xf32>, @cluster on {mb = 0, pp = 1}, [{"mb"}]>)
+// CHECK-NEXT:     %5:3 = dag.compute @f1(%3, %w1, %targets_1) F {MB = 1, PP = 1} node "f1.1" -> (!dag.dist<tensor<8x10xf32>, @cluster on {mb = 1, pp = 1}, [{"mb"}, {}]>, !dag.dist<tensor<f32>, @cluster on {pp = 1}, partial = {mb[1:2]}>, !dag.dist<tensor<8xf32>, @cluster on {mb = 1, pp = 1}, [{"mb"}]>)
+// CHECK-NEXT:     %6:2 = dag.compute @b1(%4#0, %targets_0, %4#2, %w1, %1) B {MB = 0, PP = 1} node "b1.0" -> (!dag.dist<tensor<8x16xf32>, @cluster on {mb = 0, pp = 1}, [{"mb"}, {}]>, !dag.dist<tensor<16x10xf32>, @cluster on {pp = 1}, partial = {mb[0:1]}>)
 // CHECK-NEXT:     %7 = dag.transfer %6#0 -> !dag.dist<tensor<8x16xf32>, @cluster on {mb = 0, pp = 0}, [{"mb"}, {}]>
-// CHECK-NEXT:     %8:2 = dag.compute @b1(%5#0, %targets_1, %w1, %3) B {MB = 1, PP = 1} node "b1.1" -> (!dag.dist<tensor<8x16xf32>, @cluster on {mb = 1, pp = 1}, [{"mb"}, {}]>, !dag.dist<tensor<16x10xf32>, @cluster on {pp = 1}, partial = {mb[1:2]}>)
+// CHECK-NEXT:     %8:2 = dag.compute @b1(%5#0, %targets_1, %5#2, %w1, %3) B {MB = 1, PP = 1} node "b1.1" -> (!dag.dist<tensor<8x16xf32>, @cluster on {mb = 1, pp = 1}, [{"mb"}, {}]>, !dag.dist<tensor<16x10xf32>, @cluster on {pp = 1}, partial = {mb[1:2]}>)
 // CHECK-NEXT:     %9 = dag.transfer %8#0 -> !dag.dist<tensor<8x16xf32>, @cluster on {mb = 1, pp = 0}, [{"mb"}, {}]>
 // CHECK-NEXT:     %10 = dag.compute @b0(%0#0, %7, %x_0) B {MB = 0, PP = 0} node "b0.0" -> !dag.dist<tensor<4x16xf32>, @cluster on {pp = 0}, partial = {mb[0:1]}>
 // CHECK-NEXT:     %11 = dag.compute @b0(%2#0, %9, %x_1) B {MB = 1, PP = 0} node "b0.1" -> !dag.dist<tensor<4x16xf32>, @cluster on {pp = 0}, partial = {mb[1:2]}>

@@ -35,14 +35,14 @@ strategy.plan @train for @loss on @cluster {
 // CHECK-NEXT:     %b = nn.linear %g, %v0 : (tensor<8x16xf32>, tensor<16x16xf32>) -> tensor<8x16xf32>
 // CHECK-NEXT:     func.return %b : tensor<8x16xf32>
 // CHECK-NEXT:   }
-// CHECK-NEXT:   func.func private @f1(%b: tensor<8x16xf32> {batch_dim = 0}, %w1: tensor<16x10xf32>, %targets: tensor<8xi32> {batch_dim = 0}) -> (tensor<8x10xf32>, tensor<f32>) {
+// CHECK-NEXT:   func.func private @f1(%b: tensor<8x16xf32> {batch_dim = 0}, %w1: tensor<16x10xf32>, %targets: tensor<8xi32> {batch_dim = 0}) -> (tensor<8x10xf32>, tensor<f32>, tensor<8xf32>) {
 // CHECK-NEXT:     %a = nn.linear %b, %w1 : (tensor<8x16xf32>, tensor<16x10xf32>) -> tensor<8x10xf32>
-// CHECK-NEXT:     %loss = nn.cross_entropy %a, %targets {denominator = 8} : (tensor<8x10xf32>, tensor<8xi32>) -> tensor<f32>
-// CHECK-NEXT:     func.return %a, %loss : tensor<8x10xf32>, tensor<f32>
+// CHECK-NEXT:     %loss, %loss_lse = nn.cross_entropy %a, %targets {denominator = 8} : (tensor<8x10xf32>, tensor<8xi32>) -> (tensor<f32>, tensor<8xf32>)
+// CHECK-NEXT:     func.return %a, %loss, %loss_lse : tensor<8x10xf32>, tensor<f32>, tensor<8xf32>
 // CHECK-NEXT:   }
-// CHECK-NEXT:   func.func private @b1(%a: tensor<8x10xf32> {batch_dim = 0}, %targets: tensor<8xi32> {batch_dim = 0}, %w1: tensor<16x10xf32>, %b: tensor<8x16xf32> {batch_dim = 0}) -> (tensor<8x16xf32>, tensor<16x10xf32>) {
+// CHECK-NEXT:   func.func private @b1(%a: tensor<8x10xf32> {batch_dim = 0}, %targets: tensor<8xi32> {batch_dim = 0}, %loss_lse: tensor<8xf32> {batch_dim = 0}, %w1: tensor<16x10xf32>, %b: tensor<8x16xf32> {batch_dim = 0}) -> (tensor<8x16xf32>, tensor<16x10xf32>) {
 // CHECK-NEXT:     %d_loss = nn.constant {pass = "BI", value = 1.000000e+00} : tensor<f32>
-// CHECK-NEXT:     %d_a = nn.cross_entropy_dx %a, %targets, %d_loss {denominator = 8, pass = "BI"} : (tensor<8x10xf32>, tensor<8xi32>, tensor<f32>) -> tensor<8x10xf32>
+// CHECK-NEXT:     %d_a = nn.cross_entropy_dx %a, %targets, %d_loss, %loss_lse {denominator = 8, pass = "BI"} : (tensor<8x10xf32>, tensor<8xi32>, tensor<f32>, tensor<8xf32>) -> tensor<8x10xf32>
 // CHECK-NEXT:     %d_b = nn.linear_dx %d_a, %w1 {pass = "BI"} : (tensor<8x10xf32>, tensor<16x10xf32>) -> tensor<8x16xf32>
 // CHECK-NEXT:     %d_w1 = nn.linear_dw %b, %d_a {pass = "BW"} : (tensor<8x16xf32>, tensor<8x10xf32>) -> tensor<16x10xf32>
 // CHECK-NEXT:     func.return %d_b, %d_w1 : tensor<8x16xf32>, tensor<16x10xf32>
@@ -69,8 +69,8 @@ strategy.plan @train for @loss on @cluster {
 // CHECK-NEXT:     %v0 = dag.parameter "v0" {init = #nn.init<normal<0.0, 0.1>>} : !dag.dist<tensor<16x16xf32>, @cluster>
 // CHECK-NEXT:     %w1 = dag.parameter "w1" {init = #nn.init<normal<0.0, 0.1>>} : !dag.dist<tensor<16x10xf32>, @cluster>
 // CHECK-NEXT:     %b = dag.compute @f0.lean(%x, %w0, %v0) F {PP = 0} node "f0" -> !dag.dist<tensor<8x16xf32>, @cluster>
-// CHECK-NEXT:     %a, %loss = dag.compute @f1(%b, %w1, %targets) F {PP = 1} node "f1" -> (!dag.dist<tensor<8x10xf32>, @cluster>, !dag.dist<tensor<f32>, @cluster>)
-// CHECK-NEXT:     %d_b, %d_w1 = dag.compute @b1(%a, %targets, %w1, %b) B {PP = 1} node "b1" -> (!dag.dist<tensor<8x16xf32>, @cluster>, !dag.dist<tensor<16x10xf32>, @cluster>)
+// CHECK-NEXT:     %a, %loss, %loss_lse = dag.compute @f1(%b, %w1, %targets) F {PP = 1} node "f1" -> (!dag.dist<tensor<8x10xf32>, @cluster>, !dag.dist<tensor<f32>, @cluster>, !dag.dist<tensor<8xf32>, @cluster>)
+// CHECK-NEXT:     %d_b, %d_w1 = dag.compute @b1(%a, %targets, %loss_lse, %w1, %b) B {PP = 1} node "b1" -> (!dag.dist<tensor<8x16xf32>, @cluster>, !dag.dist<tensor<16x10xf32>, @cluster>)
 // CHECK-NEXT:     %0 = dag.compute @b0.again.i(%d_b, %v0, %x, %w0) BI {PP = 0} node "bi0" -> !dag.dist<tensor<8x16xf32>, @cluster>
 // CHECK-NEXT:     %1:2 = dag.compute @b0.again.w(%d_b, %x, %w0, %0) BW {PP = 0} node "bw0" -> (!dag.dist<tensor<16x16xf32>, @cluster>, !dag.dist<tensor<4x16xf32>, @cluster>)
 // CHECK-NEXT:     dag.output "loss" %loss : !dag.dist<tensor<f32>, @cluster>

@@ -36,13 +36,14 @@ strategy.plan @train for @loss on @cluster {
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.func private @f1.lean(%b: tensor<8x16xf32> {batch_dim = 0}, %w1: tensor<16x10xf32>, %targets: tensor<8xi32> {batch_dim = 0}) -> tensor<f32> {
 // CHECK-NEXT:     %a = nn.linear %b, %w1 : (tensor<8x16xf32>, tensor<16x10xf32>) -> tensor<8x10xf32>
-// CHECK-NEXT:     %loss = nn.cross_entropy %a, %targets {denominator = 8} : (tensor<8x10xf32>, tensor<8xi32>) -> tensor<f32>
+// CHECK-NEXT:     %loss, %loss_lse = nn.cross_entropy %a, %targets {denominator = 8} : (tensor<8x10xf32>, tensor<8xi32>) -> (tensor<f32>, tensor<8xf32>)
 // CHECK-NEXT:     func.return %loss : tensor<f32>
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.func private @b1.again(%targets: tensor<8xi32> {batch_dim = 0}, %w1: tensor<16x10xf32>, %b: tensor<8x16xf32> {batch_dim = 0}) -> (tensor<8x16xf32>, tensor<16x10xf32>) {
 // CHECK-NEXT:     %a = nn.linear %b, %w1 {pass = "F"} : (tensor<8x16xf32>, tensor<16x10xf32>) -> tensor<8x10xf32>
+// CHECK-NEXT:     %loss, %loss_lse = nn.cross_entropy %a, %targets {denominator = 8, pass = "F"} : (tensor<8x10xf32>, tensor<8xi32>) -> (tensor<f32>, tensor<8xf32>)
 // CHECK-NEXT:     %d_loss = nn.constant {pass = "BI", value = 1.000000e+00} : tensor<f32>
-// CHECK-NEXT:     %d_a = nn.cross_entropy_dx %a, %targets, %d_loss {denominator = 8, pass = "BI"} : (tensor<8x10xf32>, tensor<8xi32>, tensor<f32>) -> tensor<8x10xf32>
+// CHECK-NEXT:     %d_a = nn.cross_entropy_dx %a, %targets, %d_loss, %loss_lse {denominator = 8, pass = "BI"} : (tensor<8x10xf32>, tensor<8xi32>, tensor<f32>, tensor<8xf32>) -> tensor<8x10xf32>
 // CHECK-NEXT:     %d_b = nn.linear_dx %d_a, %w1 {pass = "BI"} : (tensor<8x10xf32>, tensor<16x10xf32>) -> tensor<8x16xf32>
 // CHECK-NEXT:     %d_w1 = nn.linear_dw %b, %d_a {pass = "BW"} : (tensor<8x16xf32>, tensor<8x10xf32>) -> tensor<16x10xf32>
 // CHECK-NEXT:     func.return %d_b, %d_w1 : tensor<8x16xf32>, tensor<16x10xf32>

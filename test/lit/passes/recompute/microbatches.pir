@@ -41,14 +41,14 @@ strategy.plan @train for @loss on @cluster {
 // CHECK-NEXT:     %b = nn.linear %g, %v0 : (tensor<2x16xf32>, tensor<16x16xf32>) -> tensor<2x16xf32>
 // CHECK-NEXT:     func.return %b : tensor<2x16xf32>
 // CHECK-NEXT:   }
-// CHECK-NEXT:   func.func private @f1(%b: tensor<2x16xf32> {batch_dim = 0}, %w1: tensor<16x10xf32>, %targets: tensor<2xi32> {batch_dim = 0}) -> (tensor<2x10xf32>, tensor<f32>) {
+// CHECK-NEXT:   func.func private @f1(%b: tensor<2x16xf32> {batch_dim = 0}, %w1: tensor<16x10xf32>, %targets: tensor<2xi32> {batch_dim = 0}) -> (tensor<2x10xf32>, tensor<f32>, tensor<2xf32>) {
 // CHECK-NEXT:     %a = nn.linear %b, %w1 : (tensor<2x16xf32>, tensor<16x10xf32>) -> tensor<2x10xf32>
-// CHECK-NEXT:     %loss = nn.cross_entropy %a, %targets {denominator = 8} : (tensor<2x10xf32>, tensor<2xi32>) -> tensor<f32>
-// CHECK-NEXT:     func.return %a, %loss : tensor<2x10xf32>, tensor<f32>
+// CHECK-NEXT:     %loss, %loss_lse = nn.cross_entropy %a, %targets {denominator = 8} : (tensor<2x10xf32>, tensor<2xi32>) -> (tensor<f32>, tensor<2xf32>)
+// CHECK-NEXT:     func.return %a, %loss, %loss_lse : tensor<2x10xf32>, tensor<f32>, tensor<2xf32>
 // CHECK-NEXT:   }
-// CHECK-NEXT:   func.func private @b1(%a: tensor<2x10xf32> {batch_dim = 0}, %targets: tensor<2xi32> {batch_dim = 0}, %w1: tensor<16x10xf32>, %b: tensor<2x16xf32> {batch_dim = 0}) -> (tensor<2x16xf32>, tensor<16x10xf32>) {
+// CHECK-NEXT:   func.func private @b1(%a: tensor<2x10xf32> {batch_dim = 0}, %targets: tensor<2xi32> {batch_dim = 0}, %loss_lse: tensor<2xf32> {batch_dim = 0}, %w1: tensor<16x10xf32>, %b: tensor<2x16xf32> {batch_dim = 0}) -> (tensor<2x16xf32>, tensor<16x10xf32>) {
 // CHECK-NEXT:     %d_loss = nn.constant {pass = "BI", value = 1.000000e+00} : tensor<f32>
-// CHECK-NEXT:     %d_a = nn.cross_entropy_dx %a, %targets, %d_loss {denominator = 8, pass = "BI"} : (tensor<2x10xf32>, tensor<2xi32>, tensor<f32>) -> tensor<2x10xf32>
+// CHECK-NEXT:     %d_a = nn.cross_entropy_dx %a, %targets, %d_loss, %loss_lse {denominator = 8, pass = "BI"} : (tensor<2x10xf32>, tensor<2xi32>, tensor<f32>, tensor<2xf32>) -> tensor<2x10xf32>
 // CHECK-NEXT:     %d_b = nn.linear_dx %d_a, %w1 {pass = "BI"} : (tensor<2x10xf32>, tensor<16x10xf32>) -> tensor<2x16xf32>
 // CHECK-NEXT:     %d_w1 = nn.linear_dw %b, %d_a {pass = "BW"} : (tensor<2x16xf32>, tensor<2x10xf32>) -> tensor<16x10xf32>
 // CHECK-NEXT:     func.return %d_b, %d_w1 : tensor<2x16xf32>, tensor<16x10xf32>
@@ -87,14 +87,14 @@ strategy.plan @train for @loss on @cluster {
 // CHECK-NEXT:     %1 = dag.compute @f0.lean(%x_1, %w0, %v0) F {MB = 1, PP = 0} node "f0.1" -> !dag.dist<tensor<8x16xf32>, @cluster on {mb = 1}, [{"mb"}, {}]>
 // CHECK-NEXT:     %2 = dag.compute @f0.lean(%x_2, %w0, %v0) F {MB = 2, PP = 0} node "f0.2" -> !dag.dist<tensor<8x16xf32>, @cluster on {mb = 2}, [{"mb"}, {}]>
 // CHECK-NEXT:     %3:3 = dag.compute @f0(%x_3, %w0, %v0) F {MB = 3, PP = 0} node "f0.3" -> (!dag.dist<tensor<8x16xf32>, @cluster on {mb = 3}, [{"mb"}, {}]>, !dag.dist<tensor<8x16xf32>, @cluster on {mb = 3}, [{"mb"}, {}]>, !dag.dist<tensor<8x16xf32>, @cluster on {mb = 3}, [{"mb"}, {}]>)
-// CHECK-NEXT:     %4:2 = dag.compute @f1(%0#2, %w1, %targets_0) F {MB = 0, PP = 1} node "f1.0" -> (!dag.dist<tensor<8x10xf32>, @cluster on {mb = 0}, [{"mb"}, {}]>, !dag.dist<tensor<f32>, @cluster, partial = {mb[0:1]}>)
-// CHECK-NEXT:     %5:2 = dag.compute @f1(%1, %w1, %targets_1) F {MB = 1, PP = 1} node "f1.1" -> (!dag.dist<tensor<8x10xf32>, @cluster on {mb = 1}, [{"mb"}, {}]>, !dag.dist<tensor<f32>, @cluster, partial = {mb[1:2]}>)
-// CHECK-NEXT:     %6:2 = dag.compute @f1(%2, %w1, %targets_2) F {MB = 2, PP = 1} node "f1.2" -> (!dag.dist<tensor<8x10xf32>, @cluster on {mb = 2}, [{"mb"}, {}]>, !dag.dist<tensor<f32>, @cluster, partial = {mb[2:3]}>)
-// CHECK-NEXT:     %7:2 = dag.compute @f1(%3#2, %w1, %targets_3) F {MB = 3, PP = 1} node "f1.3" -> (!dag.dist<tensor<8x10xf32>, @cluster on {mb = 3}, [{"mb"}, {}]>, !dag.dist<tensor<f32>, @cluster, partial = {mb[3:4]}>)
-// CHECK-NEXT:     %8:2 = dag.compute @b1(%4#0, %targets_0, %w1, %0#2) B {MB = 0, PP = 1} node "b1.0" -> (!dag.dist<tensor<8x16xf32>, @cluster on {mb = 0}, [{"mb"}, {}]>, !dag.dist<tensor<16x10xf32>, @cluster, partial = {mb[0:1]}>)
-// CHECK-NEXT:     %9:2 = dag.compute @b1(%5#0, %targets_1, %w1, %1) B {MB = 1, PP = 1} node "b1.1" -> (!dag.dist<tensor<8x16xf32>, @cluster on {mb = 1}, [{"mb"}, {}]>, !dag.dist<tensor<16x10xf32>, @cluster, partial = {mb[1:2]}>)
-// CHECK-NEXT:     %10:2 = dag.compute @b1(%6#0, %targets_2, %w1, %2) B {MB = 2, PP = 1} node "b1.2" -> (!dag.dist<tensor<8x16xf32>, @cluster on {mb = 2}, [{"mb"}, {}]>, !dag.dist<tensor<16x10xf32>, @cluster, partial = {mb[2:3]}>)
-// CHECK-NEXT:     %11:2 = dag.compute @b1(%7#0, %targets_3, %w1, %3#2) B {MB = 3, PP = 1} node "b1.3" -> (!dag.dist<tensor<8x16xf32>, @cluster on {mb = 3}, [{"mb"}, {}]>, !dag.dist<tensor<16x10xf32>, @cluster, partial = {mb[3:4]}>)
+// CHECK-NEXT:     %4:3 = dag.compute @f1(%0#2, %w1, %targets_0) F {MB = 0, PP = 1} node "f1.0" -> (!dag.dist<tensor<8x10xf32>, @cluster on {mb = 0}, [{"mb"}, {}]>, !dag.dist<tensor<f32>, @cluster, partial = {mb[0:1]}>, !dag.dist<tensor<8xf32>, @cluster on {mb = 0}, [{"mb"}]>)
+// CHECK-NEXT:     %5:3 = dag.compute @f1(%1, %w1, %targets_1) F {MB = 1, PP = 1} node "f1.1" -> (!dag.dist<tensor<8x10xf32>, @cluster on {mb = 1}, [{"mb"}, {}]>, !dag.dist<tensor<f32>, @cluster, partial = {mb[1:2]}>, !dag.dist<tensor<8xf32>, @cluster on {mb = 1}, [{"mb"}]>)
+// CHECK-NEXT:     %6:3 = dag.compute @f1(%2, %w1, %targets_2) F {MB = 2, PP = 1} node "f1.2" -> (!dag.dist<tensor<8x10xf32>, @cluster on {mb = 2}, [{"mb"}, {}]>, !dag.dist<tensor<f32>, @cluster, partial = {mb[2:3]}>, !dag.dist<tensor<8xf32>, @cluster on {mb = 2}, [{"mb"}]>)
+// CHECK-NEXT:     %7:3 = dag.compute @f1(%3#2, %w1, %targets_3) F {MB = 3, PP = 1} node "f1.3" -> (!dag.dist<tensor<8x10xf32>, @cluster on {mb = 3}, [{"mb"}, {}]>, !dag.dist<tensor<f32>, @cluster, partial = {mb[3:4]}>, !dag.dist<tensor<8xf32>, @cluster on {mb = 3}, [{"mb"}]>)
+// CHECK-NEXT:     %8:2 = dag.compute @b1(%4#0, %targets_0, %4#2, %w1, %0#2) B {MB = 0, PP = 1} node "b1.0" -> (!dag.dist<tensor<8x16xf32>, @cluster on {mb = 0}, [{"mb"}, {}]>, !dag.dist<tensor<16x10xf32>, @cluster, partial = {mb[0:1]}>)
+// CHECK-NEXT:     %9:2 = dag.compute @b1(%5#0, %targets_1, %5#2, %w1, %1) B {MB = 1, PP = 1} node "b1.1" -> (!dag.dist<tensor<8x16xf32>, @cluster on {mb = 1}, [{"mb"}, {}]>, !dag.dist<tensor<16x10xf32>, @cluster, partial = {mb[1:2]}>)
+// CHECK-NEXT:     %10:2 = dag.compute @b1(%6#0, %targets_2, %6#2, %w1, %2) B {MB = 2, PP = 1} node "b1.2" -> (!dag.dist<tensor<8x16xf32>, @cluster on {mb = 2}, [{"mb"}, {}]>, !dag.dist<tensor<16x10xf32>, @cluster, partial = {mb[2:3]}>)
+// CHECK-NEXT:     %11:2 = dag.compute @b1(%7#0, %targets_3, %7#2, %w1, %3#2) B {MB = 3, PP = 1} node "b1.3" -> (!dag.dist<tensor<8x16xf32>, @cluster on {mb = 3}, [{"mb"}, {}]>, !dag.dist<tensor<16x10xf32>, @cluster, partial = {mb[3:4]}>)
 // CHECK-NEXT:     %12:2 = dag.compute @b0(%8#0, %v0, %0#1, %0#0, %x_0) B {MB = 0, PP = 0} node "b0.0" -> (!dag.dist<tensor<16x16xf32>, @cluster, partial = {mb[0:1]}>, !dag.dist<tensor<4x16xf32>, @cluster, partial = {mb[0:1]}>)
 // CHECK-NEXT:     %13:2 = dag.compute @b0.again(%9#0, %v0, %x_1, %w0) B {MB = 1, PP = 0} node "b0.1" -> (!dag.dist<tensor<16x16xf32>, @cluster, partial = {mb[1:2]}>, !dag.dist<tensor<4x16xf32>, @cluster, partial = {mb[1:2]}>)
 // CHECK-NEXT:     %14:2 = dag.compute @b0.again(%10#0, %v0, %x_2, %w0) B {MB = 2, PP = 0} node "b0.2" -> (!dag.dist<tensor<16x16xf32>, @cluster, partial = {mb[2:3]}>, !dag.dist<tensor<4x16xf32>, @cluster, partial = {mb[2:3]}>)
