@@ -40,10 +40,10 @@ fn parts(ops: &[Op], instrs: &[u32]) -> Vec<(u32, usize, usize)> {
     while at < ops.len() {
         let end = at + instrs[at..].iter().take_while(|instr| **instr == instrs[at]).count();
         let is_work = |op: &Op| !matches!(op, Op::Wait { .. } | Op::Record { .. });
-        let work = (at..end).filter(|op| is_work(&ops[*op]));
-        let wait = (at..end).filter(|op| matches!(ops[*op], Op::Wait { .. }));
-        let (first, last) = (work.clone().next(), work.last());
-        let part = first.zip(last).or_else(|| wait.last().map(|wait| (wait, wait)));
+        let mut work = (at..end).filter(|op| is_work(&ops[*op]));
+        let mut wait = (at..end).filter(|op| matches!(ops[*op], Op::Wait { .. }));
+        let (first, last) = (work.clone().next(), work.next_back());
+        let part = first.zip(last).or_else(|| wait.next_back().map(|wait| (wait, wait)));
         found.extend(part.map(|(first, last)| (instrs[at], first, last)));
         at = end;
     }
