@@ -78,7 +78,7 @@ mod tests {
         let mut offset = 0;
         for (at, elems) in sizes.iter().enumerate() {
             let name = format!("part{at}");
-            let persistent = at == 0;
+            let persistent = at == 0 || at + 1 == sizes.len();
             program.buffers.push(Buffer { name, offset, elems: *elems, dtype, persistent });
             offset += elems * dtype.size();
         }
@@ -112,9 +112,13 @@ mod tests {
                 let mut plan = chain(sizes, dtype);
                 assert_eq!(faults(&plan), "");
                 let before = plan.programs[0].instrs.len();
-                assert!(align(&mut plan));
+                // Pairs of f64 are 16 bytes, so some of these sizes are odd for the others only.
+                let offsets = plan.programs[0].buffers.iter().map(|buffer| buffer.offset);
+                let is_odd = { offsets }.any(|offset| !offset.is_multiple_of(PTX_ALIGN));
+                assert!(is_odd || dtype == DType::F64);
+                assert_eq!(align(&mut plan), is_odd);
                 assert_eq!(faults(&plan), "");
-                assert!(plan.programs[0].instrs.len() > before);
+                assert_eq!(plan.programs[0].instrs.len() > before, is_odd);
                 for instr in &plan.programs[0].instrs {
                     let Kind::Launch { args, .. } = &instr.kind else { continue };
                     let offsets = args.iter().map(|arg| plan.programs[0].buffer(*arg).offset);
