@@ -7,6 +7,7 @@ pub mod cf;
 pub mod dag;
 pub mod device;
 pub mod func;
+pub mod irdl;
 pub mod kernel;
 pub mod nn;
 pub mod stablehlo;
@@ -20,6 +21,7 @@ pub fn all() -> Vec<piper_ir::Dialect> {
         dag::dialect(),
         device::dialect(),
         func::dialect(),
+        irdl::dialect(),
         kernel::dialect(),
         nn::dialect(),
         stablehlo::dialect(),

@@ -15,6 +15,7 @@ pub mod cse;
 pub mod dce;
 pub mod emit_plan;
 pub mod expand_directives;
+pub mod expand_ops;
 pub mod hoist_casts;
 pub mod import_tags;
 pub mod inline;

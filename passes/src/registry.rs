@@ -11,7 +11,7 @@ use piper_ir::pass::{PassInfo, PassRegistry};
 /// Every pass. A module of passes has `pub fn passes() -> Vec<PassInfo>`, and one line here.
 pub fn all() -> PassRegistry {
     let mut registry = PassRegistry::default();
-    let modules: [Vec<PassInfo>; 25] = [
+    let modules: [Vec<PassInfo>; 26] = [
         crate::canonicalize::passes(),
         crate::cse::passes(),
         crate::dce::passes(),
@@ -19,6 +19,7 @@ pub fn all() -> PassRegistry {
         crate::symbol_dce::passes(),
         crate::import_tags::passes(),
         crate::inline_calls::passes(),
+        crate::expand_ops::passes(),
         crate::tag::passes(),
         crate::precision::passes(),
         crate::autodiff::passes(),

@@ -11,7 +11,7 @@ use piper_ir::{Module, Op};
 use crate::apply::changes_some_microbatches;
 
 /// Passes over the model as it is written, up to where its inputs can be looked at.
-pub const MODEL: &str = "import-tags,inline-calls";
+pub const MODEL: &str = "import-tags,inline-calls,expand-ops";
 
 /// Why no plan was chosen, with what would help.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -71,7 +71,7 @@ pub fn to_graph(plan: &PlanSpec, fixed_tree: bool) -> String {
     };
     let beside = after_the_batch(plan);
     format!(
-        "expand-directives,tag,precision,autodiff,repeat-casts,build-dag,{bodies},place{accumulate},order{accumulate}{beside},verify-dag"
+        "expand-directives,tag,precision,autodiff,expand-ops{{differentiable=true}},repeat-casts,build-dag,{bodies},place{accumulate},order{accumulate}{beside},verify-dag"
     )
 }
 

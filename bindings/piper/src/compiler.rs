@@ -52,6 +52,19 @@ impl Compiler {
         self
     }
 
+    /// Adds the dialects that a text of `irdl` operations defines, for programs made from now on. `name` is what messages call the
+    /// text.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the text; a dialect whose name is taken. Nothing is added then.
+    pub fn register_dialect_text(&mut self, name: &str, text: &str) -> Result<&mut Self, Failure> {
+        let loaded = piper_dialects::irdl::load(text, name, &self.dialects);
+        self.dialects.extend(loaded.map_err(|refusal| {
+            Failure::of(&refusal.ctx, &refusal.sources, &refusal.diagnostics)
+        })?);
+        Ok(self)
+    }
+
     /// The passes.
     pub fn passes(&self) -> &PassRegistry {
         &self.registry

@@ -12,6 +12,7 @@ mod call;
 pub mod cost;
 pub mod differentiable;
 mod effects;
+mod expand;
 mod fold;
 pub mod infer_types;
 pub mod shardable;
@@ -25,6 +26,7 @@ pub use effects::{
     Effect, EffectKind, EffectTarget, MemoryEffects, effects, is_effect_free, is_trivially_dead,
     only_reads,
 };
+pub use expand::{Expand, ExpandRule};
 pub(crate) use fold::fold_with;
 pub use fold::{
     Canonicalize, ConstantValue, Fold, FoldInput, Folded, FoldedValue, Materialize, constant_of,

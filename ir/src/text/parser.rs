@@ -204,6 +204,11 @@ impl<'p> Parser<'p> {
         self.reporter.error(loc, message)
     }
 
+    /// The last error, to be extended by whoever knows more.
+    pub fn last_error(&mut self) -> Option<&mut Diagnostic> {
+        self.reporter.last_mut()
+    }
+
     /// Takes the next token if it is of this kind.
     pub fn eat(&mut self, kind: TokenKind) -> bool {
         let found = self.tok.kind == kind;

@@ -64,7 +64,7 @@ pub fn passes() -> Vec<PassInfo> {
         info.describe(
             "Results become (loss, contributions...), named by the attribute 'gradients'; every operation gets 'pass' = F, BI or BW.",
         )
-        .after(&["import-tags", "inline-calls"])
+        .after(&["import-tags", "inline-calls", "expand-ops"])
         .done_when(|module| {
             targets(module).is_empty() && module.top_level().iter().any(|f| is_done(module, *f))
         }),

@@ -50,6 +50,8 @@ use outline::Kernels;
 /// # Errors
 /// A device program that launches something that is no sequence of kernels; it is reported.
 pub fn run(module: &mut Module, reporter: &mut Reporter<'_>) -> Result<usize, PassFailed> {
+    // What nobody can compute as it stands.
+    crate::expand_ops::run(module, true, reporter)?;
     let mut kernels = Kernels::of(module);
     for function in chunk_bodies(module) {
         tidy::tidy(module, function);

@@ -2,6 +2,8 @@
 
 use piper_dialects::dag::{Compute, Project, Transfer};
 use piper_dialects::func::Func;
+use piper_ir::interfaces::Differentiable;
+use piper_ir::interfaces::differentiable::differentiable;
 use piper_ir::{Op, Reporter, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -60,7 +62,7 @@ pub(super) fn check(graph: &Checked<'_>, reporter: &mut Reporter<'_>) {
     }
 }
 
-/// Whether a parameter is used behind `nn.stop_gradient` only, or not at all.
+/// Whether a parameter is used only where its gradient ends (`nn.stop_gradient`), or not at all.
 fn is_frozen(graph: &Checked<'_>, value: Value) -> bool {
     let module = graph.module;
     module.uses(value).all(|used| {
@@ -74,7 +76,8 @@ fn is_frozen(graph: &Checked<'_>, value: Value) -> bool {
             .and_then(|body| Func(body).block(module))
             .and_then(|block| module.args(block).get(used.index).copied());
         arg.is_some_and(|arg| {
-            module.uses(arg).all(|u| module.name_text(u.op) == "nn.stop_gradient")
+            let ends = |op| matches!(differentiable(module, op), Some(Differentiable::Stops));
+            module.uses(arg).all(|used| ends(used.op))
         })
     })
 }

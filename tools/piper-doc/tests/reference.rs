@@ -77,7 +77,7 @@ fn examples_parse_verify_and_round_trip() {
 }
 
 /// Dialects that come from elsewhere and are documented there.
-const FOREIGN: &[&str] = &["arith", "cf", "chlo", "stablehlo"];
+const FOREIGN: &[&str] = &["arith", "cf", "chlo", "irdl", "stablehlo"];
 
 #[test]
 fn every_operation_is_documented_by_an_example() {

@@ -4,6 +4,7 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
+use piper_dialects::irdl;
 use piper_ir::pass::{Origin, PassRegistry};
 use piper_ir::{Context, Dialect, SourceFile, Sources};
 use piper_passes::pipeline_text::{PassRequest, pass_list, pass_manager_on};
@@ -112,7 +113,7 @@ impl Tool {
     ) -> Result<Output, String> {
         let style = Style::of(&invocation.flags.messages, self.colour);
         let plain = |message: String| style.plain_error(&message);
-        let mut ctx = Context::new(self.extensions.dialects.iter().cloned());
+        let mut ctx = Context::new(self.dialects(&invocation, cwd, style)?);
         if invocation.flags.passes.list_passes {
             return Ok(Output::success(listing::passes(self.registry())));
         }
@@ -183,6 +184,27 @@ impl Tool {
             }
         }
         Ok(output)
+    }
+
+    /// The dialects of this tool and those of the files that the flags name; an error is already rendered.
+    fn dialects(
+        &self,
+        invocation: &Invocation,
+        cwd: &Path,
+        style: Style,
+    ) -> Result<Vec<Dialect>, String> {
+        let mut dialects = self.extensions.dialects.clone();
+        for path in &invocation.flags.checking.load_dialect {
+            // Standard input is the module's.
+            let path = if path == "-" { "./-" } else { path };
+            let read = files::read(path, &mut std::io::empty(), cwd);
+            let (name, text) = read.map_err(|message| style.plain_error(&message))?;
+            let loaded = irdl::load(&text, &name, &dialects).map_err(|refusal| {
+                style.rendered(&refusal.ctx, &refusal.sources, &refusal.diagnostics)
+            })?;
+            dialects.extend(loaded);
+        }
+        Ok(dialects)
     }
 
     /// What the arguments ask to run; an error is already rendered.

@@ -105,6 +105,11 @@ pub(crate) struct CheckingFlags {
     #[arg(long)]
     pub(crate) allow_unregistered_dialect: bool,
 
+    /// Register the dialects that a file of 'irdl' operations defines. May be repeated; later files may name what earlier
+    /// ones define
+    #[arg(long, alias = "irdl-file", value_name = "FILE")]
+    pub(crate) load_dialect: Vec<String>,
+
     /// Do not put a module around the input: its one operation is the root
     #[arg(long)]
     pub(crate) no_implicit_module: bool,

@@ -51,12 +51,15 @@ impl Reproducer {
             (flags.printing.mlir_print_debuginfo, "--mlir-print-debuginfo"),
         ];
         let set = arguments.into_iter().filter(|(set, _)| *set);
+        let set = set.map(|(_, flag)| flag.to_owned());
         let plugins = flags.passes.load_plugin.iter().map(|path| format!("--load-plugin={path}"));
+        let dialects = flags.checking.load_dialect.iter();
+        let dialects = dialects.map(|path| format!("--load-dialect={path}"));
         Self {
             pipeline,
             disable_threading: flags.passes.mlir_disable_threading,
             verify_each: flags.checking.verify_each,
-            arguments: set.map(|(_, flag)| flag.to_owned()).chain(plugins).collect(),
+            arguments: set.chain(plugins).chain(dialects).collect(),
         }
     }
 

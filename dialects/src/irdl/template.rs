@@ -1,0 +1,178 @@
+//! What an operation expands to, as a text with holes: `"%g = nn.silu $gate : type($gate)"`.
+//!
+//! `$x` is an operand or result (`%x`; all values of a group, with commas) or an attribute's text, `type($x)` the types of an
+//! operand or result. The lines stand in a function whose arguments are the operands; the results are what the lines define
+//! under their names. An instance is that function, read by the parser: there is no second reader of operations.
+
+use std::fmt::Write;
+
+use piper_ir::interfaces::Expand;
+use piper_ir::text::parse_module;
+use piper_ir::{Builder, Module, Op, OpDef, OpState, Reporter, SourceFile, Type, Value};
+use rustc_hash::FxHashMap;
+
+/// The interface behind [`EXPAND`]: the lines of an expansion.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Template(pub(super) String);
+
+/// The interface of an operation with a [`Template`].
+pub(super) const EXPAND: Expand = Expand(|b, op| {
+    let template = b.module.def(op).and_then(|def| def.interface::<Template>()).cloned();
+    template.map_or_else(|| Ok(Vec::new()), |template| template.build(b, op))
+});
+
+/// What stands in a template.
+enum Piece<'t> {
+    Text(&'t str),
+    Name(&'t str),
+    Types(&'t str),
+}
+
+/// The pieces of a template, with the byte at which each begins.
+fn pieces(text: &str) -> Vec<(usize, Piece<'_>)> {
+    let (mut pieces, mut from) = (Vec::new(), 0);
+    while let Some(found) = text[from..].find('$') {
+        let dollar = from + found;
+        let name = &text[dollar + 1..];
+        let len = name.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(name.len());
+        let name = &name[..len];
+        let end = dollar + 1 + len;
+        let before = &text[from..dollar];
+        if let Some(before) = before.strip_suffix("type(")
+            && text[end..].starts_with(')')
+        {
+            pieces.push((from, Piece::Text(before)));
+            pieces.push((dollar + 1, Piece::Types(name)));
+            from = end + 1;
+        } else {
+            pieces.push((from, Piece::Text(before)));
+            pieces.push((dollar + 1, Piece::Name(name)));
+            from = end;
+        }
+    }
+    pieces.push((from, Piece::Text(&text[from..])));
+    pieces
+}
+
+impl Template {
+    /// Whether every name in it is declared.
+    ///
+    /// # Errors
+    /// The byte of a name that is not, and what is wrong with it.
+    pub(super) fn check(&self, def: &OpDef) -> Result<(), (usize, String)> {
+        let is_value =
+            |name: &str| def.operands.iter().chain(&def.results).any(|value| value.name == name);
+        for (at, piece) in pieces(&self.0) {
+            match piece {
+                Piece::Types(name) if !is_value(name) => {
+                    return Err((at, format!("there is no operand or result '{name}'")));
+                }
+                Piece::Name(name) if !is_value(name) && def.attr_slot(name).is_none() => {
+                    let message = format!("there is no operand, result or attribute '{name}'");
+                    return Err((at, message));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Builds the operations where `b` stands; the values in place of the results of `op`.
+    fn build(&self, b: &mut Builder<'_>, op: Op) -> Result<Vec<Value>, String> {
+        let module = &*b.module;
+        let (ctx, name) = (module.ctx_arc(), module.name_text(op).to_owned());
+        let text = self.instance(module, op)?;
+        let source = SourceFile::new(format!("piper.expand of {name}"), text);
+        let mut reporter = Reporter::new(&ctx);
+        let Some(read) = parse_module(&ctx, &source, &mut reporter) else {
+            let found = reporter.diagnostics().first();
+            let message = found.map_or("it does not parse", |error| &error.message);
+            return Err(format!("{message}; the expansion is\n{}", source.text.trim_end()));
+        };
+        let operands: Vec<Value> = module.operands(op).collect();
+        let block = read.top_level().first().and_then(|function| read.only_block(*function));
+        let Some(block) = block else { return Err("the expansion is empty".to_owned()) };
+        let mut map: FxHashMap<Value, Value> =
+            read.args(block).iter().copied().zip(operands).collect();
+        for line in read.ops(block) {
+            let inputs = read.operands(line).map(|value| map.get(&value).copied());
+            let inputs: Option<Vec<Value>> = inputs.collect();
+            let inputs = inputs.ok_or("an operation of the expansion is used before it stands")?;
+            if read.next_op(line).is_none() {
+                return Ok(inputs);
+            }
+            if !read.regions(line).is_empty() {
+                return Err(format!("'{}' of the expansion has regions", read.name_text(line)));
+            }
+            let loc = b.module.op_loc(op);
+            let types: Vec<Type> = read.results(line).map(|value| read.ty(value)).collect();
+            let mut state = OpState::new(read.name(line), loc).operands(inputs).results(types);
+            for (key, value) in read.all_attrs(line) {
+                state = state.attr(&ctx, key.text(&ctx), value);
+            }
+            let made = b.insert(state);
+            for (old, new) in read.results(line).zip(b.module.results(made).collect::<Vec<_>>()) {
+                map.insert(old, new);
+            }
+        }
+        Err("the expansion is empty".to_owned())
+    }
+
+    /// The function that the expansion of `op` is.
+    fn instance(&self, module: &Module, op: Op) -> Result<String, String> {
+        let ctx = module.ctx();
+        let def = module.def(op).ok_or("it has no definition")?;
+        let mut groups: FxHashMap<&str, (Vec<String>, Vec<String>)> = FxHashMap::default();
+        let mut add = |name, values: Vec<Value>| {
+            let names = (0..values.len()).map(|i| match values.len() {
+                1 => format!("%{name}"),
+                _ => format!("%{name}_{i}"),
+            });
+            let types = values.iter().map(|value| module.ty(*value).display(ctx));
+            groups.insert(name, (names.collect(), types.collect()));
+        };
+        for (i, operand) in def.operands.iter().enumerate() {
+            add(&*operand.name, module.operand_group(op, i).collect());
+        }
+        for (i, result) in def.results.iter().enumerate() {
+            add(&*result.name, module.result_group(op, i).collect());
+        }
+        let args = def.operands.iter().flat_map(|operand| {
+            let (names, types) = &groups[&*operand.name];
+            names.iter().zip(types).map(|(name, ty)| format!("{name}: {ty}"))
+        });
+        let args: Vec<String> = args.collect();
+        let all = |part: fn(&(Vec<String>, Vec<String>)) -> &Vec<String>| {
+            let parts = def.results.iter().flat_map(|result| part(&groups[&*result.name]).clone());
+            parts.collect::<Vec<String>>().join(", ")
+        };
+        let (names, types) = (all(|group| &group.0), all(|group| &group.1));
+        let mut text =
+            format!("func.func private @expansion({}) -> ({types}) {{\n", args.join(", "));
+        for (_, piece) in pieces(&self.0) {
+            match piece {
+                Piece::Text(part) => text.push_str(part),
+                Piece::Types(name) => text.push_str(&groups[name].1.join(", ")),
+                Piece::Name(name) => match groups.get(name) {
+                    Some((names, _)) => text.push_str(&names.join(", ")),
+                    None => {
+                        let slot = def.attr_slot(name).ok_or("a name is not declared")?;
+                        let default =
+                            || def.attrs[slot].default.as_ref().map(|value| value.attr(ctx));
+                        let value = module.slot(op, slot).or_else(default);
+                        let value = value.ok_or_else(|| {
+                            format!("its expansion needs attribute '{name}', which is not there")
+                        })?;
+                        text.push_str(&value.display(ctx));
+                    }
+                },
+            }
+        }
+        let _ = write!(
+            text,
+            "\nfunc.return {names}{}{types}\n}}\n",
+            if names.is_empty() { "" } else { " : " }
+        );
+        Ok(text)
+    }
+}
