@@ -28,9 +28,9 @@ const DEEPEST: usize = 32;
 pub fn passes() -> Vec<PassInfo> {
     const DIFFERENTIABLE: &str = "differentiable";
     let options = vec![OptionDef {
-        name: DIFFERENTIABLE,
-        summary: "Whether also those with a backward rule of their own are replaced",
-        default: Some("false"),
+        name: DIFFERENTIABLE.into(),
+        summary: "Whether also those with a backward rule of their own are replaced".into(),
+        default: Some("false".into()),
     }];
     let summary = "Replace operations that say what they are in terms of others by these";
     let info = PassInfo::with_options("expand-ops", summary, options, |options| {

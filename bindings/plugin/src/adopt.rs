@@ -9,7 +9,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use piper_ir::interfaces::{
-    Branch, Call, Callable, Canonicalize, ConstantValue, CostModel, Differentiable, Fold,
+    Branch, Call, Callable, Canonicalize, ConstantValue, CostModel, Differentiable, Expand, Fold,
     InferTypes, MemoryEffects, ReturnLike, Shardable, Trainable,
 };
 use piper_ir::{Dialect, OpDef};
@@ -36,6 +36,7 @@ interfaces![
     ConstantValue,
     CostModel,
     Differentiable,
+    Expand,
     Fold,
     InferTypes,
     MemoryEffects,

@@ -21,7 +21,7 @@ use super::syntax::variadicities;
 use super::verify::names;
 
 /// How many constraints one may consist of, counted as often as they are named: checking takes as long as that.
-const LARGEST: u64 = 10_000;
+const LARGEST: u64 = 1000;
 
 /// The constraints of an operation, kept in its definition for [`verify`] and [`infer`].
 #[derive(Debug)]
@@ -312,10 +312,8 @@ impl Constraints {
                 self.rules.mark_bound(*rule, &mut bound);
             }
         }
-        for (attr, rule) in def.attrs.iter().zip(&self.attrs).filter(|(attr, _)| attr.required) {
-            let _ = attr;
-            self.rules.mark_bound(*rule, &mut bound);
-        }
+        let attrs = def.attrs.iter().zip(&self.attrs).filter(|(attr, _)| attr.required);
+        attrs.for_each(|(_, rule)| self.rules.mark_bound(*rule, &mut bound));
         let results = def.results.iter().zip(&self.results).zip(&self.inferred);
         !def.results.is_empty()
             && results.into_iter().all(|((result, rule), inferred)| {
