@@ -185,7 +185,9 @@ fn it_is_divided_into_microbatches_by_its_own_rule() {
     let text: Vec<&str> = MODEL.lines().filter(|line| !line.contains("%wu")).collect();
     let mut program =
         compiler.parse("model.pir", &text.join("\n").replace(SWIGLU, power)).expect("right");
-    compiler.run_with_implied(&mut program, "pipeline").unwrap_or_else(|failure| panic!("{failure}"));
+    compiler
+        .run_with_implied(&mut program, "pipeline")
+        .unwrap_or_else(|failure| panic!("{failure}"));
     let text = program.text();
     assert!(text.contains("ours.power %") && text.contains(": tensor<2x16x32xf32>"), "{text}");
 }
