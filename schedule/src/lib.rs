@@ -34,7 +34,7 @@ pub mod torch_csv;
 
 pub use action::{Action, Kind, Slot};
 pub use check::{Deadlock, Position, Problem, Problems, Stuck};
-pub use generate::{Config, Rejected, generate};
+pub use generate::{Config, NewSchedule, Rejected, Schedules, generate};
 pub use placement::Placement;
 pub use replay::{Costs, Replay, Span};
 pub use suggest::closest;

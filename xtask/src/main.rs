@@ -6,6 +6,7 @@
 mod bench;
 mod conformance;
 mod fuzz;
+mod new_plugin;
 mod project;
 mod ptxas;
 mod python;
@@ -96,6 +97,14 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
+    /// Make a plugin: a crate outside the workspace, with a pass and a test
+    NewPlugin {
+        /// What it is called
+        name: String,
+        /// Where to make it; a folder of its name if not given
+        #[arg(long, value_name = "DIR")]
+        path: Option<std::path::PathBuf>,
+    },
     /// Check format, lints, docs and the dependency rules, without running the other tests
     Lint,
 }
@@ -136,6 +145,11 @@ fn main() -> ExitCode {
         }
         Task::Standin { program } => {
             Project::load().and_then(|project| standin::run(&project, &program))
+        }
+        Task::NewPlugin { name, path } => {
+            let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+            new_plugin::create(&root, &name, path)
+                .map(|folder| println!("{}", new_plugin::next_steps(&name, &folder)))
         }
         Task::Ptxas { ptxas } => {
             Project::load().and_then(|project| ptxas::run(&project, ptxas.as_deref()))

@@ -13,8 +13,11 @@ use std::sync::Arc;
 use libloading::Library;
 use piper_ir::Dialect;
 use piper_ir::pass::{Origin, PassInfo, PassRegistry, RegisterError};
+use piper_plugin::dialects::strategy;
+use piper_plugin::schedule::Schedules;
 use piper_plugin::{
-    ABI, Build, Descriptor, Head, MAGIC, Registrar, SAME_BUILD, SYMBOL, TAKEN, TOO_LATE,
+    ABI, Build, Contribution, Descriptor, Head, MAGIC, Registrar, SAME_BUILD, SYMBOL, TAKEN,
+    TOO_LATE,
 };
 
 use crate::memory::API;
@@ -62,6 +65,8 @@ pub enum LoadError {
         "plugin '{path}' comes too late: a context shares the dialects already, which plugins must be told of"
     )]
     Shared { path: String },
+    #[error("plugin '{path}' registers a schedule: {why}")]
+    Schedule { path: String, why: String },
     #[error("{0}")]
     Name(RegisterError),
     #[error(
@@ -92,6 +97,7 @@ pub struct Extensions {
     pub loaded: Vec<Loaded>,
     /// The dialects that plugins added, with theirs.
     owners: Vec<(String, String)>,
+    schedules: Schedules,
     adopters: Vec<Adopter>,
 }
 
@@ -135,7 +141,14 @@ impl Extensions {
             let message = payload.downcast_ref::<String>().cloned().unwrap_or_default();
             return Err(LoadError::Panicked { path: named(), message });
         }
-        let (passes, dialects, interface_ids) = registrar.finish();
+        let Contribution { passes, dialects, schedules, interface_ids } = registrar.finish();
+        let mut all_schedules = self.schedules.clone();
+        for schedule in schedules {
+            all_schedules.add(schedule).map_err(|rejected| LoadError::Schedule {
+                path: named(),
+                why: rejected.to_string(),
+            })?;
+        }
         self.check(path, &passes, &dialects)?;
         for pass in passes {
             self.registry.try_register(pass).map_err(LoadError::Name)?;
@@ -143,8 +156,11 @@ impl Extensions {
         self.owners.extend(dialects.iter().map(|d| (d.name.to_string(), path.to_owned())));
         self.dialects.extend(dialects);
         self.adopters.push(descriptor.adopt);
+        self.schedules = all_schedules;
+        // A tool without the strategy level has no use for schedules.
+        strategy::set_schedules(&mut self.dialects, &self.schedules);
         // SAFETY: the builds are equal, so these are its identities of the same interfaces.
-        unsafe { piper_plugin::adopt_dialects(&mut self.dialects, &interface_ids) };
+        unsafe { piper_plugin::adopt_dialects(&mut self.dialects, &interface_ids, false) };
         // What is known here is now known under our identities; each plugin learns it under its own.
         let ours = piper_plugin::interface_ids();
         for adopt in &self.adopters {

@@ -39,6 +39,11 @@ impl Compiler {
         }
     }
 
+    /// These dialects and passes, such as Piper's with those of plugins.
+    pub fn with(dialects: Vec<Dialect>, registry: PassRegistry) -> Self {
+        Self { dialects, registry, options: RunOptions::default() }
+    }
+
     /// Adds a pass; one of the same name is replaced.
     pub fn register_pass(&mut self, pass: PassInfo) -> &mut Self {
         self.registry.register([pass]);

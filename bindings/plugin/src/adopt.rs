@@ -46,6 +46,7 @@ interfaces![
     piper_dialects::kernel::Fusion,
     piper_dialects::nn::Signature,
     piper_dialects::nn::GivenCostOf,
+    piper_schedule::Schedules,
 ];
 
 /// The same value, with the identity its type has here.
@@ -63,24 +64,27 @@ unsafe fn adopt<I: Any + Send + Sync>(value: Shared) -> Shared {
 ///
 /// # Safety
 /// `theirs` are the [`interface_ids`] of a build with the same layout of types.
-unsafe fn adopt_op(def: &mut OpDef, theirs: &[TypeId]) {
+unsafe fn adopt_op(def: &mut OpDef, theirs: &[TypeId], replaces: bool) {
     for ((theirs, ours), adopt) in theirs.iter().zip(interface_ids()).zip(ADOPT) {
         if let Some(value) = def.interfaces.get(theirs).cloned() {
-            // SAFETY: the caller promises that this identity is that of the same interface there.
-            def.interfaces.entry(ours).or_insert_with(|| unsafe { adopt(value) });
+            if replaces || !def.interfaces.contains_key(&ours) {
+                // SAFETY: the caller promises that this identity is that of the same interface there.
+                def.interfaces.insert(ours, unsafe { adopt(value) });
+            }
         }
     }
 }
 
-/// [`adopt_op`] for the operations of dialects that nobody shares yet.
+/// [`adopt_op`] for the operations of dialects that nobody shares yet. What is known here already stays, unless theirs
+/// replaces it.
 ///
 /// # Safety
 /// `theirs` are the [`interface_ids`] of a build with the same layout of types.
-pub unsafe fn adopt_dialects(dialects: &mut [Dialect], theirs: &[TypeId]) {
+pub unsafe fn adopt_dialects(dialects: &mut [Dialect], theirs: &[TypeId], replaces: bool) {
     for op in dialects.iter_mut().flat_map(|dialect| &mut dialect.ops) {
         if let Some(def) = Arc::get_mut(op) {
             // SAFETY: as promised by the caller.
-            unsafe { adopt_op(def, theirs) };
+            unsafe { adopt_op(def, theirs, replaces) };
         }
     }
 }
@@ -90,13 +94,38 @@ pub(crate) unsafe extern "C-unwind" fn adopt_all(dialects: *mut c_void, theirs: 
     // SAFETY: that is what a host gives, as the descriptor says.
     let (dialects, theirs) =
         unsafe { (&mut *dialects.cast::<Vec<Dialect>>(), &*theirs.cast::<Vec<TypeId>>()) };
-    // SAFETY: the host compared the builds.
-    unsafe { adopt_dialects(dialects, theirs) };
+    // SAFETY: the host compared the builds. What it says now is newer than what it said before.
+    unsafe { adopt_dialects(dialects, theirs, true) };
 }
 
 #[cfg(test)]
 mod tests {
-    use super::interface_ids;
+    use std::any::TypeId;
+    use std::sync::Arc;
+
+    use piper_ir::OpDef;
+    use piper_ir::interfaces::Fold;
+
+    use super::{adopt_op, interface_ids};
+
+    /// An interface as another build would have it: the same in memory, with another identity.
+    struct TheirFold(#[expect(dead_code, reason = "read as a `Fold`")] Fold);
+
+    #[test]
+    fn an_interface_of_another_build_is_found() {
+        let mut theirs = interface_ids();
+        let at = theirs.iter().position(|id| *id == TypeId::of::<Fold>()).expect("it is listed");
+        theirs.iter_mut().for_each(|id| *id = TypeId::of::<()>());
+        theirs[at] = TypeId::of::<TheirFold>();
+        let fold = Fold(|_| piper_ir::interfaces::Folded::No);
+        let mut def = OpDef::new("t.op");
+        def.interfaces.insert(theirs[at], Arc::new(TheirFold(fold)));
+        assert!(def.interface::<Fold>().is_none());
+        // SAFETY: the two types have one layout: one is made of the other.
+        unsafe { adopt_op(&mut def, &theirs, false) };
+        let found = def.interface::<Fold>().expect("it is known now");
+        assert!(std::ptr::fn_addr_eq(found.0, fold.0));
+    }
 
     #[test]
     fn every_interface_of_a_dialect_is_known() {

@@ -109,6 +109,9 @@ const fn layout() -> u64 {
         piper_ir::pass::PassOptions,
         piper_ir::pass::AnalysisCache,
         crate::Registrar,
+        piper_schedule::Schedules,
+        piper_schedule::Config,
+        piper_schedule::Table,
     ];
     let (mut hash, mut at) = (0xcbf2_9ce4_8422_2325_u64, 0);
     while at < sizes.len() {

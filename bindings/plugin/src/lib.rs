@@ -26,6 +26,7 @@ mod adopt;
 mod connect;
 mod descriptor;
 mod registrar;
+pub mod test;
 
 pub use adopt::{adopt_dialects, interface_ids};
 pub use connect::{HostAllocator, TAKEN, TOO_LATE, connect};
@@ -34,9 +35,9 @@ pub use piper_dialects as dialects;
 pub use piper_ir as ir;
 pub use piper_passes as passes;
 pub use piper_schedule as schedule;
-pub use registrar::Registrar;
 #[doc(hidden)]
 pub use registrar::enter;
+pub use registrar::{Contribution, Registrar};
 
 /// Makes a library a plugin: its name, and a function that adds things to a [`Registrar`]. Once a library.
 ///

@@ -6,15 +6,17 @@ use std::sync::Arc;
 
 use piper_ir::Dialect;
 use piper_ir::pass::{BuildPass, Origin, Pass, PassContext, PassInfo, PassOptions, PassResult};
+use piper_schedule::NewSchedule;
 
 use crate::connect::guarded;
 
-/// What a plugin adds: passes and dialects.
+/// What a plugin adds: passes, dialects and schedules.
 #[derive(Debug, Default)]
 pub struct Registrar {
     origin: Origin,
     passes: Vec<PassInfo>,
     dialects: Vec<Dialect>,
+    schedules: Vec<NewSchedule>,
     interface_ids: Vec<TypeId>,
 }
 
@@ -49,10 +51,28 @@ impl Registrar {
         self
     }
 
-    /// What was added: passes, dialects, and the identities of interfaces on the plugin's side.
-    pub fn finish(self) -> (Vec<PassInfo>, Vec<Dialect>, Vec<TypeId>) {
-        (self.passes, self.dialects, self.interface_ids)
+    /// Adds a schedule, for `strategy.pipeline schedule = "NAME"`.
+    pub fn schedule(&mut self, schedule: NewSchedule) -> &mut Self {
+        self.schedules.push(schedule.wrapped(|generate| guarded(generate)));
+        self
     }
+
+    /// What was added.
+    pub fn finish(self) -> Contribution {
+        let Self { passes, dialects, schedules, interface_ids, .. } = self;
+        Contribution { passes, dialects, schedules, interface_ids }
+    }
+}
+
+/// What a plugin added.
+#[derive(Debug)]
+#[allow(missing_docs)]
+pub struct Contribution {
+    pub passes: Vec<PassInfo>,
+    pub dialects: Vec<Dialect>,
+    pub schedules: Vec<NewSchedule>,
+    /// The identities of interfaces on the plugin's side.
+    pub interface_ids: Vec<TypeId>,
 }
 
 /// A pass whose panics go on as the host's.

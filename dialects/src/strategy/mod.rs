@@ -16,6 +16,7 @@ mod order;
 mod plan;
 mod recompute;
 mod resource;
+mod schedules;
 mod shard;
 mod sharding;
 mod sub_axis;
@@ -41,6 +42,7 @@ pub use recompute::Recomputed;
 pub use resource::{
     Method, PartitionSpec, StreamSpec, Work, partition_of, partition_options, stream_of,
 };
+pub use schedules::{schedules, set_schedules};
 pub use shard::sharded_dim;
 pub use sharding::{
     Gather, OPTIONS as SHARDING_OPTIONS, Reduce, Sharding, Written as ShardingOptions,

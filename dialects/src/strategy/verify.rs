@@ -2,7 +2,6 @@
 
 use piper_ir::diag::did_you_mean;
 use piper_ir::{Attr, FloatKind, Module, Op, Reporter, Trait};
-use piper_schedule::generate::Schedule;
 
 use super::homes::range_of;
 use super::ops::*;
@@ -337,7 +336,7 @@ pub(super) fn pipeline(module: &Module, op: Op, reporter: &mut Reporter<'_>) {
         }
     }
     let name = view.schedule(module).as_str(ctx).unwrap_or_default();
-    if let Err(rejected) = Schedule::named(name) {
+    if let Err(rejected) = super::schedules(ctx).check(name) {
         let message = rejected.to_string();
         reporter.error(loc, message).hint = rejected.hint;
     }

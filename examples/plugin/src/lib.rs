@@ -1,15 +1,28 @@
-//! Two passes on all-gathers, as a plugin: docs/first-pass.md walks through it.
+//! Two passes on all-gathers and a schedule, as a plugin: docs/first-pass.md and docs/first-schedule.md walk through it.
 
 use piper_plugin::Registrar;
 use piper_plugin::ir::pass::{PassContext, PassInfo, PassResult};
+use piper_plugin::schedule::generate::{NewSchedule, Placed};
+use piper_plugin::schedule::{Action, Config, Kind, Slot};
 
 piper_plugin::export! { name: "gathers", register: register }
 
 /// What the plugin adds.
 pub fn register(registrar: &mut Registrar) {
-    registrar.pass(PassInfo::from_fn("print-all-gathers", "Count all-gathers", count)).pass(
-        PassInfo::from_fn("hoist-all-gathers", "Let all-gathers start as soon as they can", hoist),
-    );
+    registrar
+        .pass(PassInfo::from_fn("print-all-gathers", "Count all-gathers", count))
+        .pass(PassInfo::from_fn(
+            "hoist-all-gathers",
+            "Start all-gathers as soon as they can",
+            hoist,
+        ))
+        .schedule(NewSchedule::each("one-by-one", "No overlap", Placed::Loop, one_by_one));
+}
+
+/// Every microbatch goes through all stages and back before the next begins: nothing overlaps, and least is kept.
+fn one_by_one(config: &Config, rank: u32) -> Vec<Slot> {
+    let work = |kind, microbatch| Action::new(rank, kind, microbatch).into();
+    (0..config.microbatches).flat_map(|mb| [work(Kind::F, mb), work(Kind::B, mb)]).collect()
 }
 
 fn count(cx: &mut PassContext<'_, '_>) -> PassResult {

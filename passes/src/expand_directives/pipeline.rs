@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use piper_dialects::strategy::{
     Directive, Home, Kind, OrderOp, PlaceOp, PlanSpec, Slice, SplitBackwardOp, SplitOp,
-    filter_attr, homes_attrs,
+    filter_attr, homes_attrs, schedules,
 };
 use piper_ir::pass::PassFailed;
 use piper_ir::{Attr, Context, Loc, Module, Op, Reporter};
-use piper_schedule::generate::{Config, generate};
+use piper_schedule::generate::Config;
 use piper_schedule::{Kind as Work, Placement, Rejected, Slot, Table};
 
 use super::stages::{Stages, tagged_operations};
@@ -79,8 +79,10 @@ fn expand(
     let all = stages.all(module, &ops, tag, count, directive.loc, reporter)?;
     flow::check(module, &ops, tag, directive.loc, reporter)?;
     let ranks = plan.mesh.size(axis).ok_or(PassFailed)?;
-    let table = Config::for_stages(schedule, all, ranks, microbatches)
-        .and_then(|config| generate(schedule, &configure(config)))
+    let schedules = schedules(module.ctx());
+    let table = schedules
+        .for_stages(schedule, all, ranks, microbatches)
+        .and_then(|config| schedules.generate(schedule, &configure(config)))
         .map_err(|rejected| refuse(&rejected, directive.loc, reporter))?;
     Ok(primitives(module, directive, (axis, tag), &stages, &table))
 }

@@ -13,6 +13,7 @@ mod interleaved_1f1b;
 mod interleaved_zb;
 mod looped_bfs;
 mod one_f_one_b;
+mod registry;
 mod rejected;
 mod zb_auto;
 mod zb_h1;
@@ -22,6 +23,7 @@ mod zbv;
 pub use deepspeed::{Instruction, instructions};
 pub use dualpipe_p2p::p2p_batches;
 pub use interleaved_1f1b::turns;
+pub use registry::{NewSchedule, Schedules};
 pub use rejected::Rejected;
 
 use crate::action::Slot;
@@ -97,9 +99,19 @@ impl Config {
         microbatches: u32,
     ) -> Result<Config, Rejected> {
         let schedule = Schedule::named(name)?;
+        Self::placed(schedule.name, schedule.placed, stages, ranks, microbatches)
+    }
+
+    /// The configuration for stages that are placed so.
+    fn placed(
+        name: &str,
+        placed: Placed,
+        stages: u32,
+        ranks: u32,
+        microbatches: u32,
+    ) -> Result<Config, Rejected> {
         let config = |v| Config::new(ranks, v, microbatches);
-        let name = schedule.name;
-        match schedule.placed {
+        match placed {
             _ if ranks == 0 => Err(Rejected::new(name, "needs at least 1 rank; got 0")),
             _ if stages == 0 => Err(Rejected::new(name, "needs at least 1 stage; got 0")),
             Placed::Bidirectional if stages == ranks => Ok(config(2)),
@@ -222,22 +234,24 @@ impl Schedule {
     /// The name is unknown; the hint names the nearest one, or all.
     pub fn named(name: &str) -> Result<&'static Schedule, Rejected> {
         let ours = alias(name).map_or(name, |(_, ours, _)| ours);
-        SCHEDULES.iter().find(|schedule| bare(schedule.name) == bare(ours)).ok_or_else(|| {
-            let names = || SCHEDULES.iter().map(|schedule| schedule.name);
-            let begun: Vec<&str> =
-                names().filter(|full| bare(full).starts_with(&bare(name))).collect();
-            let hint = match (&begun[..], closest(name, names())) {
-                ([one, others @ ..], _) if !bare(name).is_empty() => {
-                    let others: String =
-                        others.iter().map(|other| format!(" or '{other}'")).collect();
-                    format!("did you mean '{one}'{others}?")
-                }
-                (_, Some(near)) => format!("did you mean '{near}'?"),
-                _ => format!("known schedules: {}", names().collect::<Vec<_>>().join(", ")),
-            };
-            Rejected::unknown(name).hint(hint)
-        })
+        let found = SCHEDULES.iter().find(|schedule| bare(schedule.name) == bare(ours));
+        found.ok_or_else(|| unknown(name, SCHEDULES.iter().map(|schedule| schedule.name)))
     }
+}
+
+/// A name that is none of these.
+fn unknown<'n>(name: &str, names: impl Iterator<Item = &'n str> + Clone) -> Rejected {
+    let begun: Vec<&str> =
+        names.clone().filter(|full| bare(full).starts_with(&bare(name))).collect();
+    let hint = match (&begun[..], closest(name, names.clone())) {
+        ([one, others @ ..], _) if !bare(name).is_empty() => {
+            let others: String = others.iter().map(|other| format!(" or '{other}'")).collect();
+            format!("did you mean '{one}'{others}?")
+        }
+        (_, Some(near)) => format!("did you mean '{near}'?"),
+        _ => format!("known schedules: {}", names.collect::<Vec<_>>().join(", ")),
+    };
+    Rejected::unknown(name).hint(hint)
 }
 
 /// Tables beyond this many actions are refused rather than left to exhaust memory.
@@ -252,6 +266,31 @@ pub fn generate(name: &str, config: &Config) -> Result<Table, Rejected> {
     let schedule = Schedule::named(name)?;
     let config = &alias(name).map_or(*config, |(_, _, preset)| preset(*config));
     let refuse = |reason: String| Rejected::new(schedule.name, reason);
+    check_size(schedule.name, config)?;
+    if schedule.name != interleaved_1f1b::SCHEDULE.name {
+        for (option, given) in [("group", config.group.is_some()), ("overlap", config.overlap)] {
+            if given {
+                return Err(refuse(format!("has no option '{option}'"))
+                    .hint("only interleaved1f1b takes it"));
+            }
+        }
+    }
+    if config.max_activations.is_some() && matches!(schedule.rows, Rows::Each(_)) {
+        return Err(refuse("has no option 'max-activations'".into())
+            .hint("only zb_auto, zbv_auto, v_half and v_min take it"));
+    }
+    check_stages(schedule.name, schedule.placed, config)?;
+    (schedule.accepts)(config)?;
+    let ranks = match schedule.rows {
+        Rows::Each(row) => (0..config.ranks).map(|r| row(config, r)).collect(),
+        Rows::Whole(rows) => rows(config)?,
+    };
+    Ok(schedule.placed.table(config, ranks))
+}
+
+/// That there is something to do, and not too much.
+fn check_size(name: &str, config: &Config) -> Result<(), Rejected> {
+    let refuse = |reason: String| Rejected::new(name, reason);
     let Config { ranks: p, stages_per_rank: v, microbatches: m, .. } = *config;
     for (what, value) in [("rank", p), ("stage per rank", v), ("microbatch", m)] {
         if value == 0 {
@@ -265,36 +304,33 @@ pub fn generate(name: &str, config: &Config) -> Result<Table, Rejected> {
             "of {p} ranks x {v} stages x {m} microbatches is beyond {MOST_ACTIONS} actions"
         )));
     }
-    if schedule.name != interleaved_1f1b::SCHEDULE.name {
-        for (option, given) in [("group", config.group.is_some()), ("overlap", config.overlap)] {
-            if given {
-                return Err(refuse(format!("has no option '{option}'"))
-                    .hint("only interleaved1f1b takes it"));
-            }
-        }
+    Ok(())
+}
+
+/// That each rank has as many stages as the placement wants.
+fn check_stages(name: &str, placed: Placed, config: &Config) -> Result<(), Rejected> {
+    let Config { ranks: p, stages_per_rank: v, .. } = *config;
+    if placed == Placed::Loop || v == 2 {
+        return Ok(());
     }
-    if config.max_activations.is_some() && matches!(schedule.rows, Rows::Each(_)) {
-        return Err(refuse("has no option 'max-activations'".into())
-            .hint("only zb_auto, zbv_auto, v_half and v_min take it"));
+    let refused = Rejected::new(name, format!("needs exactly 2 stages per rank; got {v}"));
+    Err(match placed {
+        Placed::Vee => refused.hint(format!("divide the model into {} stages", 2 * p)),
+        _ => refused,
+    })
+}
+
+impl Placed {
+    /// The table of these rows.
+    fn table(self, config: &Config, ranks: Vec<Vec<Slot>>) -> Table {
+        let Config { ranks: p, stages_per_rank: v, microbatches: m, .. } = *config;
+        let (stages, placement) = match self {
+            Placed::Loop => (p * v, Placement::looped(p, v)),
+            Placed::Vee => (p * v, Placement::vee(p)),
+            Placed::Bidirectional => (p, Placement::bidirectional(p, m)),
+        };
+        Table { ranks, stages, microbatches: m, placement }
     }
-    if schedule.placed != Placed::Loop && v != 2 {
-        let refused = refuse(format!("needs exactly 2 stages per rank; got {v}"));
-        return Err(match schedule.placed {
-            Placed::Vee => refused.hint(format!("divide the model into {} stages", 2 * p)),
-            _ => refused,
-        });
-    }
-    (schedule.accepts)(config)?;
-    let (stages, placement) = match schedule.placed {
-        Placed::Loop => (p * v, Placement::looped(p, v)),
-        Placed::Vee => (p * v, Placement::vee(p)),
-        Placed::Bidirectional => (p, Placement::bidirectional(p, m)),
-    };
-    let ranks = match schedule.rows {
-        Rows::Each(row) => (0..p).map(|r| row(config, r)).collect(),
-        Rows::Whole(rows) => rows(config)?,
-    };
-    Ok(Table { ranks, stages, microbatches: m, placement })
 }
 
 /// Constraint of the schedules that give a rank one stage only.

@@ -137,6 +137,28 @@ fn memory_goes_both_ways() {
 }
 
 #[test]
+fn schedules_are_looked_up_by_name() {
+    let model = include_str!("../../../examples/mlp.pir");
+    let with = |name: &str| model.replace("\"1f1b\"", &format!("\"{name}\""));
+    let expand = "--pass-pipeline=builtin.module(expand-directives)";
+    let (gathers, hostile) = (load("gathers"), load("hostile_plugin"));
+    let (code, text, said) = run(&[&gathers, &hostile, expand], &with("one-by-one"));
+    assert_eq!(code, 0, "{said}");
+    assert!(text.contains("0F0 0B0 0F1 0B1 0F2 0B2 0F3 0B3"), "{text}");
+    let (code, _, said) = run(&[&gathers, expand], &with("one_by_on"));
+    assert!(code == 1 && said.contains("did you mean 'one-by-one'?"), "{said}");
+    let (code, _, said) = run(&[&hostile, expand], &with("stuck"));
+    assert!(
+        code == 1 && said.contains("stuck gives a table that cannot run: the order deadlocks:"),
+        "{said}"
+    );
+    assert!(said.contains("rank 0, slot 0: 0B0 waits for"), "{said}");
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = run_in(folder.path(), &[&hostile, expand], &with("bursts"));
+    assert!(output.panic.is_some_and(|panic| panic.contains("the last rank is too much")));
+}
+
+#[test]
 fn what_it_breaks_is_found_at_once() {
     let plugin = load("hostile_plugin");
     let (code, _, said) = run(&[&plugin, "--verify-each=false", "--breaks", "--cse"], EMPTY);
@@ -194,6 +216,7 @@ fn names_have_one_owner() {
         ("twice", "' registers pass 'twin' twice"),
         ("taken", "' registers pass 'cse', which is the name of a pass of Piper itself"),
         ("dialect", "' registers dialect 'func', which is the name of a dialect of Piper itself"),
+        ("schedule", "' registers a schedule: 1F1B is the name of a schedule already"),
         ("panics", "' panicked while it registered what it has: panicked at "),
     ] {
         let (code, text, said) = program(&[&plugin, "--cse"], hostile, EMPTY);
@@ -288,4 +311,29 @@ fn messages_for_editors_stay_json() {
     let (_, _, said) = run(&["--load-plugin=none.so", "--diagnostic-format=json"], EMPTY);
     let object: serde_json::Value = serde_json::from_str(said.trim()).expect("JSON");
     assert_eq!(object["message"], "plugin 'none.so': no such file");
+}
+
+#[test]
+fn walk_throughs_show_what_is_built() {
+    let sources = [
+        include_str!("../../../examples/plugin/src/lib.rs"),
+        include_str!("../../../examples/plugin/count.py"),
+        include_str!("../../../examples/plugin/hoist.py"),
+    ];
+    for page in [
+        include_str!("../../../docs/first-pass.md"),
+        include_str!("../../../docs/first-schedule.md"),
+    ] {
+        let mut count = 0;
+        for block in page.split("\n```").skip(1).step_by(2) {
+            let (language, code) = block.split_once('\n').expect("a line after the fence");
+            if ["rust", "python"].contains(&language) {
+                count += 1;
+                assert!(sources.iter().any(|source| source.contains(code)), "not in a source:\n{code}");
+            }
+        }
+        assert!(count >= 2);
+    }
+    let tool = include_str!("../../../examples/my-opt/src/main.rs");
+    assert!(tool.contains("piper_opt::main(passes, piper_dialects::all())"));
 }

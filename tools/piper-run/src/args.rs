@@ -23,6 +23,9 @@ pub struct RunArgs {
     /// Which strategy.plan of the file
     #[arg(long, value_name = "NAME")]
     pub plan: Option<String>,
+    /// Load a plugin: a library with dialects and schedules. May be repeated
+    #[arg(long, value_name = "FILE")]
+    pub load_plugin: Vec<String>,
     /// What runs: machine code, or the interpreter of a level. The default is the fastest that this build has
     #[arg(long, value_enum)]
     pub level: Option<Level>,

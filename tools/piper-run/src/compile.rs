@@ -9,6 +9,7 @@ use piper_ir::{Context, Module, Op, Reporter, Value};
 use piper_passes::nodes::graphs;
 use piper_passes::road;
 use piper_plan::{Plan, ScalarSource};
+use piper_plugin_host::Extensions;
 
 use crate::data::Feed;
 use crate::{Failure, single};
@@ -22,6 +23,8 @@ pub struct Options<'a> {
     pub fixed_tree: bool,
     /// Compile the plan's [reference](crate::single) instead.
     pub single: bool,
+    /// Libraries with dialects and schedules to load, by path.
+    pub plugins: &'a [String],
 }
 
 /// A checked graph of the whole step, from which everything that runs is made.
@@ -54,13 +57,29 @@ pub(crate) fn compiler() -> Compiler {
     compiler
 }
 
+/// The same with what plugins add.
+fn compiler_with(plugins: &[String]) -> Result<Compiler, Failure> {
+    if plugins.is_empty() {
+        return Ok(compiler());
+    }
+    let mut extensions = Extensions::new(piper_passes::registry::all(), piper_dialects::all());
+    let folder = std::env::current_dir().unwrap_or_default();
+    for plugin in plugins {
+        extensions.load(plugin, &folder).map_err(|error| Failure::new(error.to_string()))?;
+    }
+    let options = compiler().options;
+    let mut compiler = Compiler::with(extensions.dialects, extensions.registry);
+    compiler.options = options;
+    Ok(compiler)
+}
+
 /// Compiles text down to a verified graph.
 ///
 /// # Errors
 /// Whatever is wrong with the file, with its source lines.
 pub fn compile(file: &str, text: &str, options: Options<'_>) -> Result<Compiled, Failure> {
     let start = Instant::now();
-    let compiler = compiler();
+    let compiler = compiler_with(options.plugins)?;
     let mut program = compiler.parse(file, text)?;
     let plan = program.choose_plan(options.plan)?;
     let grains = single::grains(&plan);

@@ -145,9 +145,7 @@ pub(crate) fn tell_code(code: Option<&CodeReport>, compiler: &Compiler) {
 }
 
 fn run_text(args: &RunArgs, stop: &StopFlag, name: &str, text: &str) -> Result<Ending, Failure> {
-    let options =
-        compile::Options { plan: args.plan.as_deref(), fixed_tree: args.fixed_tree, single: false };
-    let mut ours = compile(name, text, options)?;
+    let mut ours = compile(name, text, options_of(args))?;
     let declared = ours.declared_call();
     let default = if declared.is_some() { Level::Kernel } else { best_level() };
     let level = args.level.unwrap_or(default);
@@ -232,7 +230,12 @@ fn gpus(args: &RunArgs, stop: &StopFlag) -> Result<Option<CudaOptions>, Failure>
 }
 
 fn options_of(args: &RunArgs) -> compile::Options<'_> {
-    compile::Options { plan: args.plan.as_deref(), fixed_tree: args.fixed_tree, single: false }
+    compile::Options {
+        plan: args.plan.as_deref(),
+        fixed_tree: args.fixed_tree,
+        single: false,
+        plugins: &args.load_plugin,
+    }
 }
 
 /// What a comparison is held to: the strictest that can hold.

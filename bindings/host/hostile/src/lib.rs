@@ -4,6 +4,8 @@ use piper_plugin::Registrar;
 use piper_plugin::ir::interfaces::{Fold, Folded, FoldedValue};
 use piper_plugin::ir::pass::{OptionDef, PassContext, PassInfo, PassResult};
 use piper_plugin::ir::{Dialect, TypeConstraint, dialect_ops};
+use piper_plugin::schedule::generate::{NewSchedule, Placed};
+use piper_plugin::schedule::{Action, Kind};
 
 piper_plugin::export! { name: "hostile", register: register }
 
@@ -31,11 +33,25 @@ fn register(registrar: &mut Registrar) {
         Ok("taken") => {
             registrar.pass(pass("cse", |_| Ok(())));
         }
+        Ok("schedule") => {
+            registrar.schedule(NewSchedule::each("1F1B", "", Placed::Loop, |_, _| Vec::new()));
+        }
         Ok("dialect") => {
             registrar.dialect(Dialect { name: "func".into(), ..Dialect::default() });
         }
         _ => {}
     }
+    // Rank 0 wants its backwards first, which wait for rank 1, which waits for rank 0.
+    let stuck = NewSchedule::each("stuck", "A circle", Placed::Loop, |config, rank| {
+        let kinds = if rank == 0 { [Kind::B, Kind::F] } else { [Kind::F, Kind::B] };
+        let all = |kind| (0..config.microbatches).map(move |mb| Action::new(rank, kind, mb).into());
+        kinds.into_iter().flat_map(all).collect()
+    });
+    let bursts = NewSchedule::each("bursts", "Panics", Placed::Loop, |config, rank| {
+        assert!(rank < config.ranks - 1, "the last rank is too much");
+        Vec::new()
+    });
+    registrar.schedule(stuck).schedule(bursts);
     let times = OptionDef::new("times", "how many operations it adds", Some("1"));
     registrar
         .pass(pass("breaks", |cx| {
