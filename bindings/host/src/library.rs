@@ -142,6 +142,7 @@ impl Extensions {
             return Err(LoadError::Panicked { path: named(), message });
         }
         let Contribution { passes, dialects, schedules, interface_ids } = registrar.finish();
+        self.check(path, &passes, &dialects)?;
         let mut all_schedules = self.schedules.clone();
         for schedule in schedules {
             all_schedules.add(schedule).map_err(|rejected| LoadError::Schedule {
@@ -149,7 +150,6 @@ impl Extensions {
                 why: rejected.to_string(),
             })?;
         }
-        self.check(path, &passes, &dialects)?;
         for pass in passes {
             self.registry.try_register(pass).map_err(LoadError::Name)?;
         }

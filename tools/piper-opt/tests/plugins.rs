@@ -5,8 +5,12 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 
+use piper_ir::pass::{PassManager, PassRegistry, RunOptions};
+use piper_ir::{Context, Module, Reporter};
 use piper_opt::Output;
+use piper_plugin_host::Extensions;
 
 /// The folder that cargo puts libraries of dependencies in: where this test is.
 fn library(name: &str) -> String {
@@ -336,4 +340,23 @@ fn walk_throughs_show_what_is_built() {
     }
     let tool = include_str!("../../../examples/my-opt/src/main.rs");
     assert!(tool.contains("piper_opt::main(passes, piper_dialects::all())"));
+}
+
+#[test]
+fn a_library_outlives_what_loaded_it() {
+    struct Silent;
+    impl piper_ir::pass::Instrumentation for Silent {}
+    let pass = {
+        let mut extensions = Extensions::new(PassRegistry::default(), Vec::new());
+        extensions.load(&library("gathers"), Path::new(".")).expect("it loads");
+        assert_eq!(extensions.loaded[0].name, "gathers");
+        extensions.registry.build("print-all-gathers", &[]).expect("it is there")
+    };
+    let ctx = Arc::new(Context::new([]));
+    let mut module = Module::new(ctx.clone());
+    let (mut manager, mut reporter) = (PassManager::new("builtin.module"), Reporter::new(&ctx));
+    manager.add(pass);
+    let options = RunOptions::default();
+    manager.run(&mut module, &mut reporter, &options, &mut Silent).expect("it runs");
+    assert_eq!(reporter.diagnostics()[0].message, "0 all-gather(s)");
 }

@@ -16,7 +16,8 @@ dialect_ops! {
     Same = "hostile.same" {
         operands: { x: one(TypeConstraint::Any) },
         results: { y: one(TypeConstraint::Any) },
-        traits: [Pure],
+        traits: [Pure, SameOperandsAndResultType],
+        format: "$x attr-dict `:` type($y)",
         interfaces: [Fold(|input| Folded::Result(FoldedValue::Value(input.operand(0))))],
     }
 }
