@@ -150,6 +150,7 @@ fn main() -> ExitCode {
             let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
             new_plugin::create(&root, &name, path)
                 .map(|folder| println!("{}", new_plugin::next_steps(&name, &folder)))
+                .map(|()| true)
         }
         Task::Ptxas { ptxas } => {
             Project::load().and_then(|project| ptxas::run(&project, ptxas.as_deref()))

@@ -110,6 +110,11 @@ impl Extensions {
         Self { registry, dialects, ..Self::default() }
     }
 
+    /// The published schedules and those of plugins.
+    pub fn schedules(&self) -> &Schedules {
+        &self.schedules
+    }
+
     /// Loads a plugin and adds what it has. A relative path is under `folder`. The same path twice is loaded once.
     ///
     /// # Errors

@@ -333,7 +333,10 @@ fn walk_throughs_show_what_is_built() {
             let (language, code) = block.split_once('\n').expect("a line after the fence");
             if ["rust", "python"].contains(&language) {
                 count += 1;
-                assert!(sources.iter().any(|source| source.contains(code)), "not in a source:\n{code}");
+                assert!(
+                    sources.iter().any(|source| source.contains(code)),
+                    "not in a source:\n{code}"
+                );
             }
         }
         assert!(count >= 2);

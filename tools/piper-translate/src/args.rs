@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
 use piper_schedule::Costs;
-use piper_schedule::generate::{SCHEDULES, aliases};
+use piper_schedule::generate::{SCHEDULES, Schedules, aliases};
 
 /// The arguments that are about schedules, which a module's kernels have nothing to do with.
 const SCHEDULE_FLAGS: [&str; 23] = [
@@ -64,6 +64,10 @@ pub(crate) struct Args {
     /// --to-mlir: which plan to take, where a file has several.
     #[arg(long, value_name = "NAME", requires = "to_mlir")]
     pub(crate) plan: Option<String>,
+
+    /// Load a plugin: a library with schedules. May be repeated.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) load_plugin: Vec<String>,
 
     /// List the schedules and what each is.
     #[arg(long)]
@@ -174,10 +178,13 @@ fn costs(text: &str) -> Result<Costs, String> {
 }
 
 /// The text of `--list-schedules`.
-pub(crate) fn list() -> String {
+pub(crate) fn list(schedules: &Schedules) -> String {
     let mut out = String::new();
     for schedule in SCHEDULES {
         let _ = writeln!(out, "{:16} {}", schedule.name, schedule.summary);
+    }
+    for added in schedules.added() {
+        let _ = writeln!(out, "{:16} {}", added.name, added.summary);
     }
     for (alias, name) in aliases() {
         let _ = writeln!(out, "{alias:33} is {name}");

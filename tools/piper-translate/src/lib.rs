@@ -43,7 +43,7 @@ pub fn main_with(args: &[String], stdin: &mut dyn Read, cwd: &Path) -> Done {
         }
     };
     if let Some(file) = &args.to_mlir {
-        return to_mlir(file, args.plan.as_deref(), stdin, cwd);
+        return to_mlir(file, &args, stdin, cwd);
     }
     match run(&args, stdin, cwd) {
         Ok(text) => Done { stdout: text.into_bytes(), ..Done::default() },
@@ -52,9 +52,10 @@ pub fn main_with(args: &[String], stdin: &mut dyn Read, cwd: &Path) -> Done {
 }
 
 /// The road from a strategy to kernels is the compiler driver's.
-fn to_mlir(file: &str, plan: Option<&str>, stdin: &mut dyn Read, cwd: &Path) -> Done {
+fn to_mlir(file: &str, given: &Args, stdin: &mut dyn Read, cwd: &Path) -> Done {
     let mut args = vec!["--emit=mlir".to_owned(), file.to_owned()];
-    args.extend(plan.map(|plan| format!("--plan={plan}")));
+    args.extend(given.plan.iter().map(|plan| format!("--plan={plan}")));
+    args.extend(given.load_plugin.iter().map(|plugin| format!("--load-plugin={plugin}")));
     let (registry, dialects) = (piper_passes::registry::all(), piper_dialects::all());
     let done = piper_opt::main_with(registry, dialects, &args, stdin, cwd);
     Done { stdout: done.stdout, stderr: done.stderr, code: u8::from(done.code != 0) }
@@ -62,7 +63,7 @@ fn to_mlir(file: &str, plan: Option<&str>, stdin: &mut dyn Read, cwd: &Path) -> 
 
 fn run(args: &Args, stdin: &mut dyn Read, cwd: &Path) -> Result<String, String> {
     if args.list_schedules {
-        return Ok(args::list());
+        return Ok(args::list(&source::schedules(args, cwd)?));
     }
     let source = source::read(args, stdin, cwd)?;
     if args.metrics {

@@ -3,7 +3,11 @@
 use std::io::Read;
 use std::path::Path;
 
-use piper_schedule::generate::{Placed, Rejected, Schedule, generate, instructions, p2p_batches};
+use piper_ir::pass::PassRegistry;
+use piper_plugin_host::Extensions;
+use piper_schedule::generate::{
+    NewSchedule, Placed, Rejected, Schedule, Schedules, generate, instructions, p2p_batches,
+};
 use piper_schedule::lower::{Lowering, Program, Transport, lower};
 use piper_schedule::{Config, Table, torch_csv};
 
@@ -31,7 +35,10 @@ pub(crate) fn read(args: &Args, stdin: &mut dyn Read, cwd: &Path) -> Result<Sour
         None => (named, args.lowered),
     };
     let mut source = match (named, &args.import_schedule) {
-        (Some(name), _) => emit(name, args).map_err(|rejected| report::rejected(&rejected))?,
+        (Some(name), _) => {
+            let schedules = schedules(args, cwd)?;
+            emit(name, &schedules, args).map_err(|rejected| report::rejected(&rejected))?
+        }
         (None, Some(path)) => import(path, args, stdin, cwd)?,
         (None, None) => return Err("error: no schedule is asked for\n".into()),
     };
@@ -54,14 +61,52 @@ pub(crate) fn transport(args: &Args) -> Transport {
     if args.buffered_sends { Transport::Buffered } else { Transport::Rendezvous }
 }
 
-fn emit(name: &str, args: &Args) -> Result<Source, Rejected> {
-    let schedule = Schedule::named(name)?;
-    let v = args.v.unwrap_or(if schedule.placed == Placed::Loop { 1 } else { 2 });
+/// The schedules that there are, with those of plugins.
+pub(crate) fn schedules(args: &Args, cwd: &Path) -> Result<Schedules, String> {
+    let mut extensions = Extensions::new(PassRegistry::default(), Vec::new());
+    for plugin in &args.load_plugin {
+        extensions.load(plugin, cwd).map_err(|error| format!("error: {error}\n"))?;
+    }
+    Ok(extensions.schedules().clone())
+}
+
+/// A schedule that a plugin added.
+fn emit_added(added: &NewSchedule, schedules: &Schedules, args: &Args) -> Result<Source, Rejected> {
+    for (what, is_wanted) in
+        [("batches of transfers", args.p2p_batches), ("DeepSpeed instructions", args.instructions)]
+    {
+        if is_wanted {
+            return Err(Rejected::new(&added.name, format!("has no {what}")));
+        }
+    }
+    let table = schedules.generate(&added.name, &config(added.placed, args))?;
+    let program = Program::of(&table);
+    Ok(Source { name: added.name.to_string(), table, program, instructions: None })
+}
+
+fn config(placed: Placed, args: &Args) -> Config {
+    let v = args.v.unwrap_or(if placed == Placed::Loop { 1 } else { 2 });
     let mut config = Config::new(args.pp.unwrap_or(0), v, args.microbatches.unwrap_or(0));
     config.group = args.group;
     config.overlap = args.overlap;
     config.max_activations = args.max_activations;
     config.costs = args.costs;
+    config
+}
+
+/// As schedules are looked up: case, `-` and `_` do not matter.
+fn is_named(known: &str, name: &str) -> bool {
+    let bare = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
+    bare(known) == bare(name)
+}
+
+fn emit(name: &str, schedules: &Schedules, args: &Args) -> Result<Source, Rejected> {
+    schedules.check(name)?;
+    if let Some(added) = schedules.added().iter().find(|added| is_named(&added.name, name)) {
+        return emit_added(added, schedules, args);
+    }
+    let schedule = Schedule::named(name)?;
+    let config = config(schedule.placed, args);
     let table = generate(name, &config)?;
     let program = match args.p2p_batches {
         true => p2p_batches(name, &config)?,
