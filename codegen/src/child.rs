@@ -6,7 +6,8 @@
 //! standard output and exits. One child serves all modules of a request, on as many threads as it is told: starting a process
 //! that loads LLVM takes as long as generating the code of a few kernels. A child that dies is replaced by one a module, to find
 //! the module that killed it; that request is kept as a reproducer file: run the program with the variable set and the file as
-//! standard input to see it again.
+//! standard input to see it again. A program that is not one's own, as an interpreter, is started by a command instead
+//! ([`crate::Isolation::Program`]) that does what [`serve_child`] does.
 
 use crate::error::CodegenError;
 use crate::modules::{Module, code};
@@ -29,7 +30,7 @@ const MESSAGE: u8 = 1;
 /// Turns this process into the code generator if it was started as one; else returns at once.
 pub fn child_main() {
     if std::env::var_os(CHILD_VARIABLE).is_some_and(|v| v == "1") {
-        std::process::exit(serve());
+        std::process::exit(serve_child());
     }
 }
 
@@ -40,7 +41,8 @@ struct Request<'m> {
     threads: usize,
 }
 
-fn serve() -> i32 {
+/// Answers one request, from standard input to standard output, and gives the status to exit with.
+pub fn serve_child() -> i32 {
     let mut request = Vec::new();
     if std::io::stdin().lock().read_to_end(&mut request).is_err() {
         return 2;
@@ -82,22 +84,31 @@ fn codes(mut answer: &[u8], modules: usize) -> Option<Vec<Vec<u8>>> {
     (is_whole && codes.iter().all(|code| !code.is_empty())).then_some(codes)
 }
 
-/// Has a child generate the code of modules, on `threads` threads.
+/// Has a child generate the code of modules, on `threads` threads. The child is started by `command`; by the running program
+/// again if that is empty.
 ///
 /// # Errors
 /// [`CodegenError::Child`] with a reproducer if the child dies or answers nonsense; [`CodegenError::Llvm`] with the
 /// child's message if it reports an error; [`CodegenError::Io`] if it cannot be started.
-pub(crate) fn generated(modules: &[Module], threads: usize) -> Result<Vec<Vec<u8>>, CodegenError> {
-    let answer = asked(modules, threads);
+pub(crate) fn generated(
+    modules: &[Module],
+    threads: usize,
+    command: &[String],
+) -> Result<Vec<Vec<u8>>, CodegenError> {
+    let answer = asked(modules, threads, command);
     if modules.len() > 1 && matches!(answer, Err(CodegenError::Child { .. })) {
-        let alone = |module| asked(std::slice::from_ref(module), 1);
+        let alone = |module| asked(std::slice::from_ref(module), 1, command);
         modules.iter().map(alone).find(Result::is_err).unwrap_or(answer)
     } else {
         answer
     }
 }
 
-fn asked(modules: &[Module], threads: usize) -> Result<Vec<Vec<u8>>, CodegenError> {
+fn asked(
+    modules: &[Module],
+    threads: usize,
+    command: &[String],
+) -> Result<Vec<Vec<u8>>, CodegenError> {
     let io = |action| move |source| CodegenError::Io { action, source };
     // A program without the hook would start itself without end.
     if std::env::var_os(CHILD_VARIABLE).is_some() {
@@ -107,10 +118,19 @@ fn asked(modules: &[Module], threads: usize) -> Result<Vec<Vec<u8>>, CodegenErro
             reproducer: None,
         });
     }
-    let program = std::env::current_exe().map_err(io("cannot find the running program"))?;
+    let mut starting = match command {
+        [] => {
+            Command::new(std::env::current_exe().map_err(io("cannot find the running program"))?)
+        }
+        [program, arguments @ ..] => {
+            let mut starting = Command::new(program);
+            starting.args(arguments);
+            starting
+        }
+    };
     let request = Request { modules: Cow::Borrowed(modules), threads };
     let text = serde_json::to_vec(&request).expect("a request holds only plain data");
-    let mut child = Command::new(program)
+    let mut child = starting
         .env(CHILD_VARIABLE, "1")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

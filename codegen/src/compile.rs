@@ -20,12 +20,17 @@ pub enum OptLevel {
 }
 
 /// Where LLVM runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Isolation {
     /// In a child process, so that an abort inside LLVM is an error here. The program must call
     /// [`crate::child_main`] first in `main`.
     #[default]
     Child,
+    /// In a child process of another program, for where the running one is an interpreter or belongs to somebody else.
+    Program {
+        /// The program and its arguments. It must do what [`crate::serve_child`] does.
+        command: Vec<String>,
+    },
     /// In this process. An abort inside LLVM ends it.
     InProcess,
 }
@@ -93,7 +98,7 @@ impl Compiler {
                 .into_iter()
                 .map(|kernels| Module { kernels, target: target.clone(), opt, form: Form::Object })
                 .collect();
-            crate::link::shared_object(&generated(&modules, self.isolation, self.threads)?)
+            crate::link::shared_object(&generated(&modules, &self.isolation, self.threads)?)
         })
     }
 
@@ -110,7 +115,7 @@ impl Compiler {
     ) -> Result<Made, CodegenError> {
         let module = Module { kernels: merged(kernels)?, target: target.clone(), opt, form };
         self.made("module", &module, || {
-            let mut code = generated(std::slice::from_ref(&module), self.isolation, 1)?;
+            let mut code = generated(std::slice::from_ref(&module), &self.isolation, 1)?;
             Ok(code.pop().expect("one module, one answer"))
         })
     }

@@ -45,7 +45,7 @@ mod split;
 mod target;
 
 pub use cache::{CACHE_VARIABLE, Cache};
-pub use child::{CHILD_VARIABLE, child_main};
+pub use child::{CHILD_VARIABLE, child_main, serve_child};
 pub use compile::{Compiler, Form, Isolation, Made, OptLevel, compile};
 pub use error::CodegenError;
 pub use kernel::Kernel;

@@ -87,13 +87,14 @@ pub(crate) fn split(kernels: Vec<(String, Kernel)>) -> Vec<Vec<(String, Kernel)>
 /// The code of each module.
 pub(crate) fn generated(
     modules: &[Module],
-    isolation: Isolation,
+    isolation: &Isolation,
     threads: usize,
 ) -> Result<Vec<Vec<u8>>, CodegenError> {
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let threads = if threads == 0 { cores() } else { threads };
     match isolation {
-        Isolation::Child => crate::child::generated(modules, threads),
+        Isolation::Child => crate::child::generated(modules, threads, &[]),
+        Isolation::Program { command } => crate::child::generated(modules, threads, command),
         Isolation::InProcess => code(modules, threads),
     }
 }

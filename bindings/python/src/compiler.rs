@@ -1,0 +1,100 @@
+//! What is known, dialects and passes, and passes that Python adds.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use piper::Pass;
+use piper::ir::pass::PassFailed;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+
+use crate::module::PyModule;
+use crate::pass;
+
+/// A compiler, and what Python raised inside it.
+pub(crate) struct Known {
+    pub(crate) compiler: Arc<piper::Compiler>,
+    /// An interrupt (what is no `Exception`) that a pass in Python raised: it ends the run and goes on.
+    pub(crate) raised: Option<PyErr>,
+}
+
+impl Known {
+    pub(crate) fn new() -> Arc<Mutex<Self>> {
+        let compiler = Arc::new(piper::Compiler::new());
+        Arc::new(Mutex::new(Self { compiler, raised: None }))
+    }
+
+    /// The compiler of modules that name none: Piper's dialects and passes. Nothing can be added to it, so that it is not a state.
+    pub(crate) fn shared() -> Arc<Mutex<Self>> {
+        static SHARED: PyOnceLock<Arc<Mutex<Known>>> = PyOnceLock::new();
+        Python::attach(|py| SHARED.get_or_init(py, Self::new).clone())
+    }
+}
+
+/// Dialects and passes. `Module.parse` uses Piper's own unless it is given another compiler.
+#[pyclass(name = "Compiler", module = "piper", frozen)]
+pub(crate) struct PyCompiler {
+    pub(crate) known: Arc<Mutex<Known>>,
+}
+
+#[pymethods]
+impl PyCompiler {
+    #[new]
+    fn new() -> Self {
+        Self { known: Known::new() }
+    }
+
+    /// Reads a text. `name` is what messages call it.
+    #[pyo3(signature = (text, name="<string>"))]
+    fn parse(&self, py: Python<'_>, text: &str, name: &str) -> PyResult<PyModule> {
+        let compiler = self.known.lock().unwrap_or_else(PoisonError::into_inner).compiler.clone();
+        let program = py.detach(|| compiler.parse(name, text));
+        let program = program.map_err(|failure| crate::diagnostic::failed(py, &failure))?;
+        Ok(PyModule::new(program, self.known.clone()))
+    }
+
+    /// An empty module, to be built.
+    #[pyo3(signature = (name="<module>"))]
+    fn module(&self, name: &str) -> PyModule {
+        let compiler = self.known.lock().unwrap_or_else(PoisonError::into_inner).compiler.clone();
+        PyModule::new(compiler.program(name), self.known.clone())
+    }
+
+    /// The names of all passes with what each does.
+    #[getter]
+    fn passes(&self) -> Vec<(String, String)> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = known.compiler.passes().iter();
+        all.map(|pass| (pass.name.to_string(), pass.summary.to_string())).collect()
+    }
+
+    /// Adds a pass: `function` gets a `PassContext`. One of the same name is replaced. A name that begins with `print-` says that
+    /// the pass changes nothing.
+    #[pyo3(signature = (name, function, *, summary=""))]
+    fn register_pass(&self, name: &str, function: Py<PyAny>, summary: &str) -> PyResult<()> {
+        let legal = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_' || c == '.';
+        if name.is_empty() || !name.chars().all(legal) {
+            let text = format!("'{name}' cannot be a pass's name: letters, digits, '-', '_' and '.'");
+            return Err(PyValueError::new_err(text));
+        }
+        let (known, called) = (self.known.clone(), name.to_owned());
+        let function = Arc::new(function);
+        let run = move |cx: &mut piper::ir::pass::PassContext<'_, '_>| -> Result<(), PassFailed> {
+            pass::run(&called, &function, &known, cx)
+        };
+        let run = Arc::new(run);
+        let make = move |_: &piper::ir::pass::PassOptions| {
+            let run = run.clone();
+            Ok(move |cx: &mut piper::ir::pass::PassContext<'_, '_>| run(cx))
+        };
+        let info = Pass::with_options(leaked(name), leaked(summary), Vec::new(), make);
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::make_mut(&mut known.compiler).register_pass(info);
+        Ok(())
+    }
+}
+
+/// Names of passes live as long as the program.
+fn leaked(text: &str) -> &'static str {
+    Box::leak(text.to_owned().into_boxed_str())
+}
