@@ -22,6 +22,7 @@ fn main() -> ExitCode {
     }
     let trials = vec![
         Trial::test("child_and_in_process_agree_to_the_byte", agree),
+        Trial::test("a_command_is_a_child_too", command),
         Trial::test("the_number_of_threads_does_not_show_in_the_code", threads),
         Trial::test("code_is_made_once_and_then_found", cached),
         Trial::test("a_damaged_entry_is_made_again", damaged),
@@ -48,6 +49,23 @@ fn agree() -> Result<(), Failed> {
     kernels.extend(kernels.clone());
     let here = compile(&kernels, &Target::host(), OptLevel::Full, Isolation::InProcess)?;
     (child == here).then_some(()).ok_or_else(|| "the objects differ".into())
+}
+
+/// This program, named as if it were another one; and one that generates no code.
+fn command() -> Result<(), Failed> {
+    let program = std::env::current_exe()?.to_string_lossy().into_owned();
+    let of = |command: &[&str]| {
+        let command = command.iter().map(|&word| word.to_owned()).collect();
+        compile(&kernels(), &Target::host(), OptLevel::Full, Isolation::Program { command })
+    };
+    let child = compile(&kernels(), &Target::host(), OptLevel::Full, Isolation::Child)?;
+    if of(&[&program])? != child {
+        return Err("the objects differ".into());
+    }
+    match (of(&["true"]), of(&["no-such-program"])) {
+        (Err(CodegenError::Child { .. }), Err(CodegenError::Io { .. })) => Ok(()),
+        (one, other) => Err(format!("expected two refusals, got {one:?} and {other:?}").into()),
+    }
 }
 
 /// Products, attention and others, of two types: several modules.

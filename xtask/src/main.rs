@@ -10,6 +10,7 @@ mod new_plugin;
 mod project;
 mod ptxas;
 mod python;
+mod python_package;
 mod setup;
 mod standin;
 mod steps;
@@ -76,6 +77,12 @@ enum Task {
         #[arg(long)]
         ptxas: Option<std::path::PathBuf>,
     },
+    /// Build the Python package into an environment below target, and test it
+    Python {
+        /// Further arguments for pytest
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
     /// Give arbitrary text to the parser and to the little languages
     Fuzz {
         /// How long each target runs
@@ -139,6 +146,9 @@ fn main() -> ExitCode {
         Task::Bench { filter, task: None } => bench::all(filter.as_deref()),
         Task::Conformance { folder, ours, table, filter } => {
             conformance(&folder, ours, table.as_deref(), filter.as_deref())
+        }
+        Task::Python { args } => {
+            Project::load().and_then(|project| python_package::run(&project, &args))
         }
         Task::Fuzz { seconds, target } => {
             Project::load().and_then(|project| fuzz::run(&project, seconds, target.as_deref()))
@@ -214,7 +224,7 @@ fn gpu_check(args: &[String]) -> Result<bool> {
 
 fn test() -> Result<bool> {
     let project = Project::load()?;
-    let mut steps = Steps::new(7);
+    let mut steps = Steps::new(8);
     let mut has_llvm = false;
     steps.check("setup", "what this machine needs", || {
         let machine = setup::prepare(Purpose::Test);
@@ -231,6 +241,7 @@ fn test() -> Result<bool> {
     tests.args(&features);
     steps.tests("tests", &mut tests)?;
     steps.check("ptxas", "kernels assembled for NVIDIA GPUs", || ptxas::step(&project))?;
+    steps.check("python", "the package piper", || python_package::step(&project))?;
     let mut lean = project.cargo(&["build", "-p", "piper-opt", "--no-default-features"]);
     steps.run("lean", "piper-opt without LLVM", &mut lean)?;
     Ok(steps.verdict())

@@ -14,7 +14,7 @@ pub struct Executable {
     /// The device programs, with machine code if there is any.
     pub plan: Plan,
     /// The kernels they launch.
-    pub library: Box<dyn KernelLibrary>,
+    pub library: Box<dyn KernelLibrary + Send + Sync>,
     /// How the machine code was made, if it was made just now.
     pub code: Option<CodeReport>,
 }
@@ -29,7 +29,7 @@ impl Executable {
     /// A plan with the machine code that it carries. Without code for this processor it can be shown, simulated and written;
     /// [`train`](Self::train) says what is missing.
     pub fn of_plan(plan: Plan) -> Self {
-        let library: Box<dyn KernelLibrary> = match NativeLibrary::of_plan(&plan) {
+        let library: Box<dyn KernelLibrary + Send + Sync> = match NativeLibrary::of_plan(&plan) {
             Ok(library) => Box::new(library),
             Err(error) => Box::new(Absent(error.to_string())),
         };

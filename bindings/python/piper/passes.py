@@ -1,7 +1,7 @@
 """Passes in processes of their own: ``piper-opt --pass-exec='python3 my_pass.py'``.
 
 The module comes as text on standard input and goes as text to standard output; remarks and errors are lines of JSON on standard
-error; options are arguments ``--name=value``. :func:`main` does all of that for a function that is written like any other pass::
+error; options are arguments ``--name=value``, which :func:`options` reads. :func:`main` does all of that for a function that is written like any other pass::
 
     import piper
 
@@ -20,9 +20,9 @@ import sys
 from collections.abc import Callable
 
 from ._errors import PiperError
-from ._piper import Compiler, Diagnostic, PassContext
+from ._piper import Compiler, Diagnostic, Note, PassContext
 
-__all__ = ["main"]
+__all__ = ["main", "options"]
 
 
 def main(function: Callable[[PassContext], object], *, name: str | None = None) -> None:
@@ -37,19 +37,34 @@ def main(function: Callable[[PassContext], object], *, name: str | None = None) 
         _tell(list(error.diagnostics))
         sys.exit(1)
     _tell(said)
-    sys.stdout.write(module.text())
+    # With locations, so that later messages still point at the lines that the user wrote.
+    sys.stdout.write(module.text(locations=True))
     sys.stdout.flush()
     sys.exit(0)
 
 
+def options() -> dict[str, str]:
+    """The options that the pass was given, ``--max=4`` as ``"max": "4"``; one without a value is ``"true"``."""
+    found = {}
+    for argument in sys.argv[1:]:
+        name, separator, value = argument.removeprefix("--").partition("=")
+        found[name] = value if separator else "true"
+    return found
+
+
 def _tell(diagnostics: list[Diagnostic]) -> None:
     for diagnostic in diagnostics:
-        line: dict[str, object] = {"severity": diagnostic.severity, "message": diagnostic.message}
-        for key in ("file", "line", "column", "hint"):
-            value = getattr(diagnostic, key)
-            if value is not None:
-                line[key] = value
-        notes = [note.message for note in diagnostic.notes]
-        if notes:
-            line["notes"] = notes
+        line: dict[str, object] = {"severity": diagnostic.severity}
+        line |= _placed(diagnostic)
+        if diagnostic.hint is not None:
+            line["hint"] = diagnostic.hint
+        if diagnostic.notes:
+            line["notes"] = [_placed(note) for note in diagnostic.notes]
         print(json.dumps(line), file=sys.stderr)
+
+
+def _placed(said: Diagnostic | Note) -> dict[str, object]:
+    found: dict[str, object] = {"message": said.message}
+    if said.file is not None and said.line is not None:
+        found |= {"file": said.file, "line": said.line, "column": said.column}
+    return found

@@ -104,7 +104,7 @@ impl PyDiagnostic {
 }
 
 fn parts(place: Option<&Position>) -> (Option<String>, Option<u32>, Option<u32>) {
-    (place.map(|p| p.file.clone()), place.map(|p| p.line), place.map(|p| p.col))
+    (place.map(|p| p.file.clone()), place.map(|p| p.line), place.map(|p| p.column))
 }
 
 /// The exception of a failure: `piper.PiperError`, with all that was said as `.diagnostics`.

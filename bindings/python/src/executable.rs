@@ -58,7 +58,7 @@ pub(crate) fn load(py: Python<'_>, path: PathBuf) -> PyResult<PyExecutable> {
 }
 
 /// One program for each device, and the kernels that they launch.
-#[pyclass(name = "Executable", module = "piper", frozen, subclass)]
+#[pyclass(name = "Executable", module = "piper", frozen)]
 pub(crate) struct PyExecutable {
     executable: Arc<Executable>,
 }
@@ -100,7 +100,7 @@ impl PyExecutable {
     /// Parameters and the optimizer's state by name, with shape and element type.
     #[getter]
     fn states(&self) -> Vec<(String, Vec<u64>, &'static str)> {
-        let states = self.executable.plan.states.iter();
+        let states = self.executable.plan.states.tensors.iter();
         states.map(|s| (s.name.clone(), s.shape.clone(), s.dtype.name())).collect()
     }
 
@@ -158,10 +158,8 @@ impl PyExecutable {
     }
 
     /// The contents of a `.pplan` file.
-    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = self.executable.plan.to_bytes();
-        let bytes = bytes.map_err(|why| failed(py, &Failure::new(why.to_string())))?;
-        Ok(PyBytes::new(py, &bytes))
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.executable.plan.to_bytes())
     }
 
     /// Plays the programs on a model of a machine, which is TOML text.

@@ -151,7 +151,7 @@ impl PyModule {
     }
 
     /// Compiles it to device programs with kernels; the module stays as it is.
-    #[pyo3(signature = (plan=None, *, kernels="default", gradients=false, fixed_tree=false, command=None))]
+    #[pyo3(name = "_compile", signature = (plan=None, *, kernels="default", gradients=false, fixed_tree=false, command=None))]
     fn compile(
         &self,
         py: Python<'_>,

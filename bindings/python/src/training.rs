@@ -17,7 +17,7 @@ use crate::diagnostic::failed;
 type Packed<'py> = (String, Vec<u64>, Bound<'py, PyBytes>);
 
 /// Virtual devices with their memory and threads.
-#[pyclass(name = "Training", module = "piper._piper", frozen, subclass)]
+#[pyclass(name = "Training", module = "piper._piper", frozen)]
 pub(crate) struct PyTraining {
     /// Taken out for the time of a step.
     training: Mutex<Option<Training>>,
@@ -119,7 +119,7 @@ impl PyTraining {
     /// Element type and shape of a parameter or a part of the optimizer's state.
     fn state_type(&self, py: Python<'_>, name: &str) -> PyResult<Option<(&'static str, Vec<u64>)>> {
         self.with(py, |training| {
-            let found = training.plan().states.iter().find(|state| state.name == name);
+            let found = training.plan().states.tensors.iter().find(|state| state.name == name);
             Ok(found.map(|state| (state.dtype.name(), state.shape.clone())))
         })
     }

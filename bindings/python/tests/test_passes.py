@@ -1,0 +1,127 @@
+"""Passes written in Python, in this process and in one of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT, Model, decorated
+
+import piper
+from piper import Compiler, PassContext
+
+TEXT = "func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {\n  %y = nn.gelu %x : tensor<4xf32>\n  func.return %y : tensor<4xf32>\n}\n"
+
+
+def test_a_pass_sees_the_module_and_says_something() -> None:
+    def count(cx: PassContext) -> None:
+        found = [op for op in cx.walk() if op.name == "nn.gelu"]
+        cx.remark(f"{len(found)} in {cx.name}", found[0], hint="a hint")
+
+    compiler = Compiler()
+    compiler.register_pass("print-count", count, summary="Counts")
+    assert ("print-count", "Counts") in compiler.passes
+    said = compiler.parse(TEXT, "f.pir").run("print-count")
+    assert [(d.severity, d.message, d.line, d.hint) for d in said] == [("remark", "1 in print-count", 2, "a hint")]
+    with pytest.raises(piper.PiperError, match="unknown pass 'print-count'"):
+        piper.Module.parse(TEXT).run("print-count")
+
+
+def test_a_pass_changes_the_module_among_others() -> None:
+    def silu(cx: PassContext) -> None:
+        for op in cx.walk():
+            if op.name == "nn.gelu":
+                other = cx.module.create("nn.silu", op.operands, after=op)
+                op.replace_uses(other.results)
+                op.erase()
+
+    compiler = Compiler()
+    compiler.register_pass("silu", silu)
+    module = compiler.parse(TEXT)
+    module.run("canonicalize,silu,func.func(cse)")
+    assert "nn.silu" in module.text() and "nn.gelu" not in module.text()
+
+
+def test_an_exception_is_a_diagnostic_with_the_name_of_the_pass() -> None:
+    def wrong(cx: PassContext) -> None:
+        raise LookupError("no such thing")
+
+    compiler = Compiler()
+    compiler.register_pass("wrong", wrong)
+    with pytest.raises(piper.PiperError) as caught:
+        compiler.parse(TEXT).run("wrong")
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.message == "pass 'wrong' raised LookupError: no such thing"
+    assert diagnostic.notes[0].file == __file__ and "Traceback" in diagnostic.notes[0].message
+
+
+def test_errors_of_a_pass_fail_the_run() -> None:
+    compiler = Compiler()
+    compiler.register_pass("wrong", lambda cx: cx.error("not this", cx.walk()[1]))
+    with pytest.raises(piper.PiperError, match="not this"):
+        compiler.parse(TEXT).run("wrong")
+
+
+def test_what_a_pass_leaves_is_verified() -> None:
+    def wrong(cx: PassContext) -> None:
+        returns, gelu = cx.walk()[3], cx.walk()[2]
+        returns.move_before(gelu)
+
+    compiler = Compiler()
+    compiler.register_pass("wrong", wrong)
+    with pytest.raises(piper.PiperError):
+        compiler.parse(TEXT).run("wrong")
+
+
+def test_a_module_that_a_pass_keeps_is_of_no_use() -> None:
+    kept: list[piper.Module] = []
+    compiler = Compiler()
+    compiler.register_pass("keep", lambda cx: kept.append(cx.module))
+    compiler.parse(TEXT).run("keep")
+    with pytest.raises(RuntimeError, match="has ended"):
+        kept[0].text()
+
+
+def test_an_interrupt_in_a_pass_goes_on_as_itself() -> None:
+    def interrupted(cx: PassContext) -> None:
+        raise KeyboardInterrupt
+
+    compiler = Compiler()
+    compiler.register_pass("interrupted", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        compiler.parse(TEXT).run("interrupted")
+
+
+def graph_text() -> str:
+    ir = piper.generate_ir(decorated(Model, piper.annotate(data_parallel=2, zero_stage=3)))
+    return ir.graph.text()
+
+
+def test_passes_in_processes_of_their_own() -> None:
+    text = graph_text()
+    gathers = text.count("dag.all_gather")
+    assert gathers > 0
+    examples = ROOT / "examples" / "embed-python"
+
+    def run(name: str) -> tuple[str, list[dict[str, object]]]:
+        command = [sys.executable, str(examples / name)]
+        done = subprocess.run(command, input=text, capture_output=True, text=True, check=True, env=os.environ)
+        return done.stdout, [json.loads(line) for line in done.stderr.splitlines()]
+
+    same, said = run("count_gathers.py")
+    assert said[0] == {"severity": "remark", "message": f"{gathers} all-gather(s)"} | {
+        key: said[0][key] for key in ("file", "line", "column")
+    }
+    assert piper.Module.parse(same).text() == piper.Module.parse(text).text()
+    assert 'loc("<stdin>":' in same
+    hoisted, said = run("hoist_gathers.py")
+    assert len(said) > 0 and hoisted != same
+    piper.Module.parse(hoisted).verify()
+
+    command = [sys.executable, str(examples / "count_gathers.py")]
+    done = subprocess.run(command, input="nonsense", capture_output=True, text=True)
+    assert done.returncode == 1
+    assert json.loads(done.stderr.splitlines()[0])["severity"] == "error"
