@@ -108,8 +108,10 @@ class IR:
             kind = "communication" if op.name in _COMMUNICATION else "other"
             if op.name == "dag.compute":
                 kind = "compute"
-            name = op.symbol or _name(op)
-            found.append((op, Node(op.name.removeprefix("dag."), name, kind, op.get("tags") or {})))
+            tags = op.get("tags") or {}
+            if op.name == "dag.compute":
+                tags["PASS"] = op["kind"]
+            found.append((op, Node(op.name.removeprefix("dag."), op.symbol or _name(op), kind, tags)))
         return found
 
     @cached_property
@@ -132,7 +134,7 @@ class IR:
         return f"<IR {self.module.name} on [{axes}]>"
 
 
-_FRAMES = {"dag.graph", "dag.order", "dag.return", "dag.yield", "dag.group", "dag.slice"}
+_FRAMES = {"dag.graph", "dag.order"}
 _COMMUNICATION = {
     "dag.transfer",
     "dag.all_reduce",
@@ -143,7 +145,7 @@ _COMMUNICATION = {
 
 
 def _name(op: _piper.Operation) -> str:
-    for key in ("name", "callee", "label"):
+    for key in ("node", "name"):
         value = op.get(key)
         if value is not None:
             return str(value)
