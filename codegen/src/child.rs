@@ -119,9 +119,7 @@ fn asked(
         });
     }
     let mut starting = match command {
-        [] => {
-            Command::new(std::env::current_exe().map_err(io("cannot find the running program"))?)
-        }
+        [] => Command::new(std::env::current_exe().map_err(io("cannot find the running program"))?),
         [program, arguments @ ..] => {
             let mut starting = Command::new(program);
             starting.args(arguments);

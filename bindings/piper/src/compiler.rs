@@ -86,7 +86,20 @@ impl Compiler {
     /// # Errors
     /// Everything that is wrong with it.
     pub fn parse(&self, name: &str, text: &str) -> Result<Program, Failure> {
-        let mut program = self.program(name);
+        self.parse_with_sources(name, text, Sources::default())
+    }
+
+    /// As [`parse`](Self::parse), where locations in the text speak of other sources, which messages then show.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn parse_with_sources(
+        &self,
+        name: &str,
+        text: &str,
+        sources: Sources,
+    ) -> Result<Program, Failure> {
+        let mut program = Program { sources, ..self.program(name) };
         let ctx = program.module.ctx_arc();
         let source = SourceFile::new(name, text);
         program.sources.add(source.clone());

@@ -176,14 +176,11 @@ def generate_ir(
     _, stages, _ = strategy.schedule()
     if strategy.expert_parallel > 1:
         set_expert_tags(graph, strategy.expert_parallel)
-    if strategy.pipeline_parallel > 1:
-        set_stages(graph, stages)
+    set_stages(graph, stages)
     names = {id(parameter): path for path, parameter in named_parameters(model)}
     text = _text(called, graph, loss, names, strategy, optimizer or AdamW())
-    module = Module.parse(text, f"<{called}>")
-    for file in files:
-        module.add_source(file, "".join(linecache.getlines(file)))
-    return IR(module, strategy)
+    sources = [(file, "".join(linecache.getlines(file))) for file in files]
+    return IR(Module.parse(text, f"<{called}>", sources=sources), strategy)
 
 
 def _with(strategy: Strategy, further: Iterable[Directive | _Directing | Annotation]) -> Strategy:

@@ -143,8 +143,17 @@ class Module:
     """A module of operations at any level, from a model to device programs."""
 
     @staticmethod
-    def parse(text: str, name: str = "<string>", *, compiler: Compiler | None = None) -> Module:
-        """Reads a text in MLIR's syntax; ``name`` is what messages call it."""
+    def parse(
+        text: str,
+        name: str = "<string>",
+        *,
+        compiler: Compiler | None = None,
+        sources: Sequence[tuple[str, str]] = (),
+    ) -> Module:
+        """Reads a text in MLIR's syntax; ``name`` is what messages call it.
+
+        ``sources`` are the texts, by name, that its locations speak of.
+        """
     def copy(self) -> Module:
         """A module of its own with the same contents."""
     @property
@@ -193,8 +202,6 @@ class Module:
 
         Result types are texts; where none are given they are inferred, if the operation can.
         """
-    def add_source(self, name: str, text: str) -> None:
-        """Adds a source text, so that messages about its lines show them."""
 
 class Compiler:
     """Dialects and passes. ``Module.parse`` uses Piper's own unless it is given another compiler."""

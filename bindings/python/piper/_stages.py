@@ -18,6 +18,10 @@ def set_stages(graph: Graph, stages: int) -> None:
     if any("PP" in op.tags for op in graph.ops):
         _check_given(graph, stages)
         return
+    if stages == 1:
+        for op in graph.ops:
+            op.tags["PP"] = 0
+        return
     units: list[list[TracedOp]] = []
     for depth in range(1, max((len(op.path) for op in graph.ops), default=0) + 2):
         units = _units(graph.ops, depth)

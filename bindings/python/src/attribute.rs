@@ -146,15 +146,17 @@ fn no_attribute(value: &Bound<'_, PyAny>) -> PyErr {
 
 /// An attribute or a type from its text.
 pub(crate) fn parsed(ctx: &Arc<Context>, text: &str) -> Result<Attr, String> {
-    let source = SourceFile::new("attribute", format!("module attributes {{value = {text}\n}} {{}}"));
+    let source =
+        SourceFile::new("attribute", format!("module attributes {{value = {text}\n}} {{}}"));
     let mut reporter = Reporter::new(ctx);
     let module = parse_module(ctx, &source, &mut reporter);
-    let found = module.as_ref().filter(|m| m.top_level().is_empty()).and_then(|module| {
-        match &module.discardable(module.root()).collect::<Vec<_>>()[..] {
-            [(_, attr)] => Some(*attr),
-            _ => None,
-        }
-    });
+    let found =
+        module.as_ref().filter(|m| m.top_level().is_empty()).and_then(|module| {
+            match &module.discardable(module.root()).collect::<Vec<_>>()[..] {
+                [(_, attr)] => Some(*attr),
+                _ => None,
+            }
+        });
     found.ok_or_else(|| {
         let why = reporter.diagnostics().first().map(|d| d.message.clone());
         let why = why.unwrap_or_else(|| "it is more than one attribute".to_owned());

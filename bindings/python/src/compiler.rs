@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use piper::Pass;
-use piper::ir::pass::PassFailed;
+use piper::ir::pass::Origin;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -74,27 +74,18 @@ impl PyCompiler {
     fn register_pass(&self, name: &str, function: Py<PyAny>, summary: &str) -> PyResult<()> {
         let legal = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_' || c == '.';
         if name.is_empty() || !name.chars().all(legal) {
-            let text = format!("'{name}' cannot be a pass's name: letters, digits, '-', '_' and '.'");
+            let text =
+                format!("'{name}' cannot be a pass's name: letters, digits, '-', '_' and '.'");
             return Err(PyValueError::new_err(text));
         }
         let (known, called) = (self.known.clone(), name.to_owned());
-        let function = Arc::new(function);
-        let run = move |cx: &mut piper::ir::pass::PassContext<'_, '_>| -> Result<(), PassFailed> {
+        let run = move |cx: &mut piper::ir::pass::PassContext<'_, '_>| {
             pass::run(&called, &function, &known, cx)
         };
-        let run = Arc::new(run);
-        let make = move |_: &piper::ir::pass::PassOptions| {
-            let run = run.clone();
-            Ok(move |cx: &mut piper::ir::pass::PassContext<'_, '_>| run(cx))
-        };
-        let info = Pass::with_options(leaked(name), leaked(summary), Vec::new(), make);
+        let mut info = Pass::from_fn(name.to_owned(), summary.to_owned(), run);
+        info.origin = Origin::Host("Python".into());
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::make_mut(&mut known.compiler).register_pass(info);
         Ok(())
     }
-}
-
-/// Names of passes live as long as the program.
-fn leaked(text: &str) -> &'static str {
-    Box::leak(text.to_owned().into_boxed_str())
 }

@@ -100,7 +100,11 @@ pub(crate) fn infer_types(
             let text = match given {
                 None if attr.required => "is missing".to_owned(),
                 Some((_, value)) if !attr.constraint.accepts(&ctx, *value) => {
-                    format!("must be {}, but is {}", attr.constraint.describe(), value.display(&ctx))
+                    format!(
+                        "must be {}, but is {}",
+                        attr.constraint.describe(),
+                        value.display(&ctx)
+                    )
                 }
                 _ => continue,
             };

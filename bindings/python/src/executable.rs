@@ -20,10 +20,7 @@ pub(crate) fn has_llvm() -> bool {
 }
 
 /// What computes kernels. `command` starts a process that generates code; without it code is generated in this one.
-pub(crate) fn kernels_called(
-    name: &str,
-    command: Option<Vec<String>>,
-) -> Result<Kernels, Failure> {
+pub(crate) fn kernels_called(name: &str, command: Option<Vec<String>>) -> Result<Kernels, Failure> {
     let native = || {
         let isolation = match command {
             Some(command) => Isolation::Program { command },

@@ -56,7 +56,8 @@ impl Held {
         let mut slot = self.lock();
         if slot.program.is_ok() {
             if slot.generation != generation {
-                let why = "passes have changed the module since this was read from it; walk it again";
+                let why =
+                    "passes have changed the module since this was read from it; walk it again";
                 return Err(PyRuntimeError::new_err(why));
             }
             if slot.erased.contains(&op) {

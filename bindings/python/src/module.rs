@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use piper::ir::{
-    Arity, Attr, Builder, InferInput, InferTypes, Name, OPERAND_SEGMENTS, SourceFile, Type,
+    Arity, Attr, Builder, InferInput, InferTypes, Name, OPERAND_SEGMENTS, SourceFile, Sources, Type,
 };
 use piper::passes::road;
 use piper::{CompileOptions, Failure, Program, ir};
@@ -67,19 +67,23 @@ impl PyModule {
 
 #[pymethods]
 impl PyModule {
-    /// Reads a text in MLIR's syntax: Piper's dialects, StableHLO, or what passes made. `name` is what messages call it.
+    /// Reads a text in MLIR's syntax: Piper's dialects, StableHLO, or what passes made. `name` is what messages call it; `sources` are
+    /// the texts, by name, that its locations speak of.
     #[staticmethod]
-    #[pyo3(signature = (text, name="<string>", *, compiler=None))]
+    #[pyo3(signature = (text, name="<string>", *, compiler=None, sources=Vec::new()))]
     fn parse(
         py: Python<'_>,
         text: &str,
         name: &str,
         compiler: Option<PyRef<'_, PyCompiler>>,
+        sources: Vec<(String, String)>,
     ) -> PyResult<Self> {
         let known = compiler.map_or_else(Known::shared, |compiler| compiler.known.clone());
         let this = known.lock().unwrap_or_else(PoisonError::into_inner).compiler.clone();
-        let program = py.detach(|| this.parse(name, text)).map_err(|why| failed(py, &why))?;
-        Ok(Self::new(program, known))
+        let mut texts = Sources::default();
+        sources.into_iter().for_each(|(name, text)| texts.add(SourceFile::new(name, text)));
+        let program = py.detach(|| this.parse_with_sources(name, text, texts));
+        Ok(Self::new(program.map_err(|why| failed(py, &why))?, known))
     }
 
     /// A module of its own with the same contents.
@@ -142,7 +146,12 @@ impl PyModule {
 
     /// Brings a strategy to the graph of a whole step, in place. `plan` names the strategy, if there are several.
     #[pyo3(signature = (plan=None, *, fixed_tree=false))]
-    fn lower_to_graph(&self, py: Python<'_>, plan: Option<String>, fixed_tree: bool) -> PyResult<()> {
+    fn lower_to_graph(
+        &self,
+        py: Python<'_>,
+        plan: Option<String>,
+        fixed_tree: bool,
+    ) -> PyResult<()> {
         self.changed(py, |compiler, program| {
             let spec = program.choose_plan(plan.as_deref())?;
             compiler.run(program, road::MODEL)?;
@@ -242,11 +251,6 @@ impl PyModule {
             Ok(builder.insert(state))
         })?;
         made.map(|op| at.op(op)).map_err(|why| wrong(py, why))
-    }
-
-    /// Adds a source text, so that messages about its lines show them.
-    fn add_source(&self, name: &str, text: &str) -> PyResult<()> {
-        self.held.with(|program| program.sources.add(SourceFile::new(name, text)))
     }
 }
 

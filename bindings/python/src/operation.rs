@@ -86,7 +86,10 @@ impl PyOperation {
     #[getter]
     fn operands(&self) -> PyResult<Vec<PyValue>> {
         self.read(|module| {
-            module.operands(self.op).map(|value| self.at.value(value, owner(module, value))).collect()
+            module
+                .operands(self.op)
+                .map(|value| self.at.value(value, owner(module, value)))
+                .collect()
         })
     }
 
@@ -187,9 +190,8 @@ impl PyOperation {
     #[getter]
     fn regions(&self) -> PyResult<Vec<Vec<PyBlock>>> {
         self.read(|module| {
-            let blocks = |region| {
-                module.blocks(region).map(|block| self.at.block(block, self.op)).collect()
-            };
+            let blocks =
+                |region| module.blocks(region).map(|block| self.at.block(block, self.op)).collect();
             module.regions(self.op).iter().map(|region| blocks(*region)).collect()
         })
     }

@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use piper::Program;
 use piper::ir::pass::{PassContext, PassFailed, PassResult};
 use piper::ir::{Loc, Module, Severity, Sources};
-use piper::Program;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyTracebackMethods;
@@ -57,7 +57,12 @@ impl PyPassContext {
 
     /// Warns of an operation.
     #[pyo3(signature = (text, op=None, *, hint=None))]
-    fn warning(&self, text: String, op: Option<&PyOperation>, hint: Option<String>) -> PyResult<()> {
+    fn warning(
+        &self,
+        text: String,
+        op: Option<&PyOperation>,
+        hint: Option<String>,
+    ) -> PyResult<()> {
         self.say(Severity::Warning, text, op, hint)
     }
 
@@ -120,7 +125,8 @@ pub(crate) fn run(
         Some(program) => *cx.module = program.module,
         None => {
             let root = cx.module.op_loc(cx.module.root());
-            let text = format!("pass '{name}' left its module to another thread that runs passes on it");
+            let text =
+                format!("pass '{name}' left its module to another thread that runs passes on it");
             cx.reporter.error(root, text);
             return Err(PassFailed);
         }

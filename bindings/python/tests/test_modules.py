@@ -51,7 +51,7 @@ def test_operations_are_walked_and_read() -> None:
     assert function is not None and function.symbol == "f"
     gelu, add = named(module, "nn.gelu"), named(module, "nn.add")
     assert add.operands[0] == gelu.results[0] and add.operands[0].owner == gelu
-    assert [(op.name, index) for op, index in gelu.results[0].uses] == [("nn.add", 0), ("nn.add", 1)]
+    assert sorted((op.name, index) for op, index in gelu.results[0].uses) == [("nn.add", 0), ("nn.add", 1)]
     assert gelu.operands[0].owner is None and gelu.operands[0].name == "x"
     assert gelu.results[0].type == "tensor<4xf32>" and gelu.results[0].shape == [4]
     assert gelu.location == ("m.pir", 3, 10)
