@@ -201,7 +201,10 @@ fn what_is_wrong_with_a_definition_has_its_place() {
     let place = message.place.as_ref().expect("a place");
     let line = 1 + MINE.lines().position(|line| line.contains("piper.format")).unwrap();
     assert_eq!((place.file.as_str(), place.line as usize), ("mine.pir", line));
-    assert_eq!(message.text, "format of 'mine.swiglu': there is no operand or result 'z'");
+    assert_eq!(
+        message.text,
+        "format of 'mine.swiglu': there is no operand or result 'z'; did you mean '$y'?"
+    );
     let failure = compiler.register_dialect_text("nn.pir", "irdl.dialect @nn {}");
     assert!(failure.expect_err("taken").to_string().contains("there is a dialect 'nn' already"));
 }

@@ -28,6 +28,13 @@ enum Piece<'t> {
     Types(&'t str),
 }
 
+/// The values of a group as they are written.
+#[derive(Clone, Default)]
+struct Spelt {
+    names: Vec<String>,
+    types: Vec<String>,
+}
+
 /// The pieces of a template, with the byte at which each begins.
 fn pieces(text: &str) -> Vec<(usize, Piece<'_>)> {
     let (mut pieces, mut from) = (Vec::new(), 0);
@@ -122,14 +129,14 @@ impl Template {
     fn instance(&self, module: &Module, op: Op) -> Result<String, String> {
         let ctx = module.ctx();
         let def = module.def(op).ok_or("it has no definition")?;
-        let mut groups: FxHashMap<&str, (Vec<String>, Vec<String>)> = FxHashMap::default();
+        let mut groups: FxHashMap<&str, Spelt> = FxHashMap::default();
         let mut add = |name, values: Vec<Value>| {
             let names = (0..values.len()).map(|i| match values.len() {
                 1 => format!("%{name}"),
                 _ => format!("%{name}_{i}"),
             });
             let types = values.iter().map(|value| module.ty(*value).display(ctx));
-            groups.insert(name, (names.collect(), types.collect()));
+            groups.insert(name, Spelt { names: names.collect(), types: types.collect() });
         };
         for (i, operand) in def.operands.iter().enumerate() {
             add(&*operand.name, module.operand_group(op, i).collect());
@@ -138,23 +145,23 @@ impl Template {
             add(&*result.name, module.result_group(op, i).collect());
         }
         let args = def.operands.iter().flat_map(|operand| {
-            let (names, types) = &groups[&*operand.name];
+            let Spelt { names, types } = &groups[&*operand.name];
             names.iter().zip(types).map(|(name, ty)| format!("{name}: {ty}"))
         });
         let args: Vec<String> = args.collect();
-        let all = |part: fn(&(Vec<String>, Vec<String>)) -> &Vec<String>| {
+        let all = |part: fn(&Spelt) -> &Vec<String>| {
             let parts = def.results.iter().flat_map(|result| part(&groups[&*result.name]).clone());
             parts.collect::<Vec<String>>().join(", ")
         };
-        let (names, types) = (all(|group| &group.0), all(|group| &group.1));
+        let (names, types) = (all(|group| &group.names), all(|group| &group.types));
         let mut text =
             format!("func.func private @expansion({}) -> ({types}) {{\n", args.join(", "));
         for (_, piece) in pieces(&self.0) {
             match piece {
                 Piece::Text(part) => text.push_str(part),
-                Piece::Types(name) => text.push_str(&groups[name].1.join(", ")),
+                Piece::Types(name) => text.push_str(&groups[name].types.join(", ")),
                 Piece::Name(name) => match groups.get(name) {
-                    Some((names, _)) => text.push_str(&names.join(", ")),
+                    Some(group) => text.push_str(&group.names.join(", ")),
                     None => {
                         let slot = def.attr_slot(name).ok_or("a name is not declared")?;
                         let default =
