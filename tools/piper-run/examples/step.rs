@@ -1,7 +1,7 @@
 //! Times the training step of a byte-level GPT on one device in machine code, for `cargo xtask bench step`.
 //!
 //! `step WIDTH LAYERS HEADS LENGTH BATCH STEPS THREADS` prints one line: the least and the median milliseconds of a step (the first
-//! apart), mebibytes planned for the device, and the loss of the last step.
+//! apart), the highest resident mebibytes of this process, the loss of the last step, and mebibytes planned for the device.
 
 use std::time::{Duration, Instant};
 
@@ -55,6 +55,15 @@ fn run() -> Result<(), Failure> {
     let bytes = memory.iter().map(|(_, m)| m.planned + m.workspace).max().unwrap_or(0);
     let median = times.get(times.len() / 2).copied().unwrap_or(f64::NAN);
     let least = times.first().copied().unwrap_or(f64::NAN);
-    println!("{least:.1} {median:.1} {:.0} {loss:.4}", bytes as f64 / f64::from(1 << 20));
+    let planned = bytes as f64 / f64::from(1 << 20);
+    println!("{least:.1} {median:.1} {:.0} {loss:.4} {planned:.0}", resident());
     Ok(())
+}
+
+/// The highest resident size so far in mebibytes; no number where the system does not say it.
+fn resident() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kibibytes = peak.and_then(|text| text.trim().strip_suffix(" kB")?.parse().ok());
+    kibibytes.map_or(f64::NAN, |kibibytes: f64| kibibytes / 1024.0)
 }
