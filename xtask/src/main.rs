@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod capi;
 mod conformance;
 mod fuzz;
 mod new_plugin;
@@ -49,6 +50,10 @@ enum Task {
     },
     /// Write the reference of dialects and passes (docs/dialects, docs/passes.md) from their definitions
     Docs,
+    /// Write the C header and the table of functions for plugins (bindings/capi) from the exported functions
+    Header,
+    /// Install libpiper for C: header, shared library, archive, pkg-config
+    InstallC(capi::InstallOptions),
     /// Run the benchmarks; with 'core', measure the IR core beside mlir-opt
     #[command(args_conflicts_with_subcommands = true)]
     Bench {
@@ -136,6 +141,8 @@ fn main() -> ExitCode {
         Task::Test => test(),
         Task::Bless { filter } => bless(filter.as_deref()),
         Task::Docs => docs(),
+        Task::Header => capi::header(),
+        Task::InstallC(options) => capi::install(&options),
         Task::Bench { task: Some(BenchTask::Core(options)), .. } => bench::core(&options),
         Task::Bench { task: Some(BenchTask::Gemm(options)), .. } => bench::gemm(&options),
         Task::Bench { task: Some(BenchTask::Bandwidth(options)), .. } => bench::bandwidth(&options),

@@ -44,8 +44,17 @@ const LLVM_BINDINGS: &[(&str, &str)] = &[
 
 /// Folders whose sources may contain `unsafe`: shared memory and loaded code, the LLVM interface, and the allocator that
 /// the fuzz targets count with.
-const MAY_BE_UNSAFE: &[&str] =
-    &["runtime", "cuda", "codegen", "mlir", "fuzz", "standin", "bindings/plugin", "bindings/host"];
+const MAY_BE_UNSAFE: &[&str] = &[
+    "runtime",
+    "cuda",
+    "codegen",
+    "mlir",
+    "fuzz",
+    "standin",
+    "bindings/capi",
+    "bindings/plugin",
+    "bindings/host",
+];
 
 const LONGEST_FILE: usize = 700;
 

@@ -11,6 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use libloading::Library;
+use piper_capi::plugin::{self as stable, PluginError, StablePlugin};
 use piper_ir::Dialect;
 use piper_ir::pass::{Origin, PassInfo, PassRegistry, RegisterError};
 use piper_plugin::dialects::strategy;
@@ -29,7 +30,7 @@ pub enum LoadError {
     #[error("plugin '{path}': {why}")]
     NotALibrary { path: String, why: String },
     #[error(
-        "plugin '{path}' is a library, but not a plugin: it exports no '{SYMBOL}'; a plugin in Rust has piper_plugin::export!"
+        "plugin '{path}' is a library, but not a plugin: it exports no '{SYMBOL}'; a plugin in Rust has piper_plugin::export!, one in C PIPER_DEFINE_PLUGIN"
     )]
     NoDescriptor { path: String },
     #[error(
@@ -69,6 +70,10 @@ pub enum LoadError {
     Schedule { path: String, why: String },
     #[error("{0}")]
     Name(RegisterError),
+    #[error("{0}")]
+    Stable(PluginError),
+    #[error("plugin '{path}' defines dialects that are none:\n{why}")]
+    Definition { path: String, why: String },
     #[error(
         "plugin '{path}' registers dialect '{name}', which is the name of a dialect of {owner}"
     )]
@@ -128,7 +133,10 @@ impl Extensions {
         if self.dialects.iter().any(is_shared) {
             return Err(LoadError::Shared { path: named() });
         }
-        let descriptor = open(path, &folder.join(path))?;
+        let descriptor = match open(path, &folder.join(path))? {
+            Opened::SameBuild(descriptor) => descriptor,
+            Opened::Stable(plugin) => return self.add_stable(path, plugin),
+        };
         // SAFETY: the interface is a static, and its functions are those of this program's allocator.
         match unsafe { (descriptor.connect)(&raw const API) } {
             0 => {}
@@ -166,12 +174,7 @@ impl Extensions {
         strategy::set_schedules(&mut self.dialects, &self.schedules);
         // SAFETY: the builds are equal, so these are its identities of the same interfaces.
         unsafe { piper_plugin::adopt_dialects(&mut self.dialects, &interface_ids, false) };
-        // What is known here is now known under our identities; each plugin learns it under its own.
-        let ours = piper_plugin::interface_ids();
-        for adopt in &self.adopters {
-            // SAFETY: as the descriptor says: dialects and our identities.
-            unsafe { adopt((&raw mut self.dialects).cast(), (&raw const ours).cast()) };
-        }
+        self.adopt();
         // SAFETY: these are texts of a library that stays loaded.
         let (name, version) = unsafe { (descriptor.name.get(), descriptor.version.get()) };
         self.loaded.push(Loaded {
@@ -179,6 +182,36 @@ impl Extensions {
             name: name.to_owned(),
             version: version.to_owned(),
         });
+        Ok(())
+    }
+
+    /// What is known here is known under our identities; each plugin of the same build learns it under its own.
+    fn adopt(&mut self) {
+        let ours = piper_plugin::interface_ids();
+        for adopt in &self.adopters {
+            // SAFETY: as the descriptor says: dialects and our identities.
+            unsafe { adopt((&raw mut self.dialects).cast(), (&raw const ours).cast()) };
+        }
+    }
+
+    /// Adds what a plugin against the C interface has.
+    fn add_stable(&mut self, path: &str, plugin: StablePlugin) -> Result<(), LoadError> {
+        let mut dialects: Vec<Dialect> = Vec::new();
+        for (name, text) in &plugin.dialects {
+            let known: Vec<Dialect> = self.dialects.iter().chain(&dialects).cloned().collect();
+            dialects.extend(piper_dialects::irdl::load(text, name, &known).map_err(|refusal| {
+                LoadError::Definition { path: path.to_owned(), why: refusal.to_string() }
+            })?);
+        }
+        self.check(path, &plugin.passes, &dialects)?;
+        for pass in plugin.passes {
+            self.registry.try_register(pass).map_err(LoadError::Name)?;
+        }
+        self.owners.extend(dialects.iter().map(|d| (d.name.to_string(), path.to_owned())));
+        self.dialects.extend(dialects);
+        self.adopt();
+        let (name, version) = (plugin.name, plugin.version);
+        self.loaded.push(Loaded { path: path.to_owned(), name, version });
         Ok(())
     }
 
@@ -217,8 +250,14 @@ impl Extensions {
     }
 }
 
+/// A library that stays loaded, by its kind.
+enum Opened {
+    SameBuild(&'static Descriptor),
+    Stable(StablePlugin),
+}
+
 /// Opens a library for good and checks what it says of itself.
-fn open(path: &str, file: &Path) -> Result<&'static Descriptor, LoadError> {
+fn open(path: &str, file: &Path) -> Result<Opened, LoadError> {
     let named = || path.to_owned();
     if !file.is_file() {
         let why = if file.is_dir() { "it is a folder" } else { "no such file" };
@@ -235,6 +274,12 @@ fn open(path: &str, file: &Path) -> Result<&'static Descriptor, LoadError> {
             why: format!("it cannot be opened as a library: {why}"),
         }
     })?;
+    if stable::is_stable(&library) {
+        let library: &'static Library = Box::leak(Box::new(library));
+        // SAFETY: it stays loaded; whoever names a library trusts its function to be what its name says.
+        let plugin = unsafe { stable::load_stable(library, path) };
+        return plugin.map(Opened::Stable).map_err(LoadError::Stable);
+    }
     // SAFETY: only the address is used until more is known.
     let symbol = unsafe { library.get::<*const Head>(SYMBOL.as_bytes()) };
     let address: *const Head = match &symbol {
@@ -267,7 +312,7 @@ fn open(path: &str, file: &Path) -> Result<&'static Descriptor, LoadError> {
     let descriptor = unsafe { &*address.cast::<Descriptor>() };
     check_build(path, &descriptor.build)?;
     std::mem::forget(library);
-    Ok(descriptor)
+    Ok(Opened::SameBuild(descriptor))
 }
 
 /// Compares a plugin's build with this program's.

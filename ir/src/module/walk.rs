@@ -30,6 +30,21 @@ impl Module {
         })
     }
 
+    /// The operation after `op` in a walk of `root`: for those who cannot keep an iterator, as while they edit.
+    pub fn walk_next(&self, root: Op, op: Op) -> Option<Op> {
+        if let Some(inner) = self.first_inner_op(op, 0) {
+            return Some(inner);
+        }
+        let mut done = op;
+        while done != root {
+            if let Some(next) = self.op_after(done) {
+                return Some(next);
+            }
+            done = self.parent_op(done)?;
+        }
+        None
+    }
+
     /// The first operation in the regions of `op`, from region number `from` on.
     fn first_inner_op(&self, op: Op, from: usize) -> Option<Op> {
         self.regions(op)[from..]

@@ -11,6 +11,7 @@ mod lexer;
 mod metadata;
 mod numbers;
 mod parse_affine;
+mod parse_alone;
 mod parse_attrs;
 mod parse_dense;
 mod parse_locs;
@@ -31,6 +32,7 @@ pub use format::{
     PrintDirective,
 };
 pub use lexer::{LexError, Token, TokenKind};
+pub use parse_alone::{parse_attr, parse_type};
 pub use parse_locs::ArgLoc;
 pub use parse_ops::{EntryArg, parse_module, parse_without_module};
 pub use parser::{Failed, ParseResult, Parser};
