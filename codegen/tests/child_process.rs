@@ -107,7 +107,7 @@ fn threads() -> Result<(), Failed> {
     let (one, _) = of(Isolation::Child, 1)?;
     for threads in [0, 2, 5, 64] {
         for isolation in [Isolation::Child, Isolation::InProcess] {
-            holds(of(isolation, threads)?.0 == one, &format!("{threads} {isolation:?}"))?;
+            holds(of(isolation.clone(), threads)?.0 == one, &format!("{threads} {isolation:?}"))?;
         }
     }
     Ok(())

@@ -66,11 +66,11 @@ unsafe fn adopt<I: Any + Send + Sync>(value: Shared) -> Shared {
 /// `theirs` are the [`interface_ids`] of a build with the same layout of types.
 unsafe fn adopt_op(def: &mut OpDef, theirs: &[TypeId], replaces: bool) {
     for ((theirs, ours), adopt) in theirs.iter().zip(interface_ids()).zip(ADOPT) {
-        if let Some(value) = def.interfaces.get(theirs).cloned() {
-            if replaces || !def.interfaces.contains_key(&ours) {
-                // SAFETY: the caller promises that this identity is that of the same interface there.
-                def.interfaces.insert(ours, unsafe { adopt(value) });
-            }
+        if let Some(value) = def.interfaces.get(theirs).cloned()
+            && (replaces || !def.interfaces.contains_key(&ours))
+        {
+            // SAFETY: the caller promises that this identity is that of the same interface there.
+            def.interfaces.insert(ours, unsafe { adopt(value) });
         }
     }
 }

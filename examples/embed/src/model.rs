@@ -71,11 +71,9 @@ fn stages(
     let loss = stage(b, 1, scalar, |b| {
         let head = parameter(b, "head", &[HIDDEN, VOCABULARY])?;
         let logits = Linear::build(b).x(h).w(head).create_value()?;
-        CrossEntropy::build(b)
-            .logits(logits)
-            .targets(targets)
-            .denominator(BATCH * LENGTH)
-            .create_value()
+        let denominator = BATCH * LENGTH;
+        let loss = CrossEntropy::build(b).logits(logits).targets(targets).denominator(denominator);
+        Ok(loss.create()?.loss(b.module))
     })?;
     Return::build(b).operands([loss]).create()?;
     Ok(())

@@ -14,7 +14,7 @@ use crate::run::{EngineOptions, open};
 use crate::train::Training;
 
 /// How both are run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Beside<'a> {
     /// What is trained on.
     pub corpus: &'a Corpus,
@@ -54,7 +54,7 @@ impl Beside<'_> {
         let engine = EngineOptions {
             level: self.level,
             gradients: true,
-            compiler: self.isolation.into(),
+            compiler: self.isolation.clone().into(),
             timeout: Duration::from_secs(120),
             ..EngineOptions::default()
         };
