@@ -19,7 +19,8 @@ pub(crate) fn run(project: &Project, arguments: &[String]) -> Result<bool> {
     let python = prepared(project)?;
     let has_llvm = setup::llvm().is_some();
     let features = if has_llvm { "extension,llvm" } else { "extension" };
-    let mut clippy = project.cargo(&["clippy", "-p", "piper-python", "--features", features]);
+    let mut clippy = project.cargo(&["clippy", "--no-deps", "-p", "piper-python"]);
+    clippy.args(["--features", features]);
     clippy.args(["--", "-D", "warnings"]).env("PYO3_PYTHON", &python);
     if !clippy.status()?.success() {
         return Ok(false);
@@ -69,7 +70,8 @@ fn install(project: &Project, python: &Path, features: &str) -> Result<()> {
         None => project.folder("target")?,
     };
     let mut build = Command::new(python);
-    build.args(["-m", "maturin", "build", "--quiet", "--features", features, "--out"]);
+    build.args(["-m", "maturin", "build", "--quiet", "--compatibility", "linux"]);
+    build.args(["--features", features, "--out"]);
     build.arg(&wheels).arg("--interpreter").arg(python);
     build.arg("--manifest-path").arg(project.folder("bindings/python")?.join("Cargo.toml"));
     let built = build.env("CARGO_TARGET_DIR", target).status().context("cannot start maturin")?;

@@ -394,7 +394,8 @@ def cross_entropy(
 
     `loss = sum over rows of (log(sum over v of exp logits[row, v]) - logits[row, targets[row]]) / denominator`, with
     `logits[.., V]`, `targets: i32[..]`, `loss` a scalar. The denominator is the number of rows of the whole batch; it
-    stays the same when the batch is split, so that partial losses add up to the mean.
+    stays the same when the batch is split, so that partial losses add up to the mean. The optional second result
+    `lse[..] = log(sum over v of exp logits[.., v])` is what the gradient needs.
     """
     return operation("nn.cross_entropy", [logits, targets], {"denominator": denominator})[0]
 
@@ -403,11 +404,13 @@ def cross_entropy_dx(
     logits: Operand,
     targets: Operand,
     dloss: Operand,
+    lse: Operand | None = None,
     *,
     denominator: int,
 ) -> Tensor:
     """Gradient of `nn.cross_entropy` by the logits.
 
-    `dlogits = (softmax(logits) - onehot(targets)) dloss / denominator`, with `dloss` a scalar.
+    `dlogits = (exp(logits - lse) - onehot(targets)) dloss / denominator`, with `dloss` a scalar. Without the log-sum-exp
+    `lse[..]` it is found again, at the cost of another pass over the logits.
     """
-    return operation("nn.cross_entropy_dx", [logits, targets, dloss], {"denominator": denominator})[0]
+    return operation("nn.cross_entropy_dx", [logits, targets, dloss, lse], {"denominator": denominator})[0]
