@@ -38,7 +38,7 @@ fn a_schedule_by_name_trains_and_is_simulated() {
     write("data.txt", &"A schedule of one's own. ".repeat(40));
     let plugin = plugin();
     let train =
-        ["train.pir", "--data", "data.txt", "--steps", "2", "--compare-single", "--fixed-tree"];
+        ["train.pir", "--data", "data.txt", "--steps", "1", "--compare-single", "--fixed-tree"];
     let (is_ok, said) = run(folder.path(), &train);
     assert!(!is_ok && said.contains("unknown schedule 'one-by-one'"), "{said}");
     let with_plugin = [&[&*plugin], &train[..]].concat();
