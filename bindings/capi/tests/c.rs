@@ -207,6 +207,15 @@ fn valgrind_finds_nothing() {
         let program = shop.program(&source, name, &[]);
         printed(&mut valgrind(&shop, &program));
     }
+}
+
+#[test]
+#[ignore = "takes the better part of a minute: cargo test -p piper-capi -- --ignored"]
+fn valgrind_finds_nothing_in_training() {
+    if !has("valgrind") {
+        return;
+    }
+    let shop = Workshop::new();
     let program = shop.program(&example("train.c"), "train", &[]);
     let text = printed(valgrind(&shop, &program).arg(root().join("examples/mlp.pir")));
     assert!(text.contains("step 3: loss"), "{text}");
