@@ -22,8 +22,11 @@ pub(super) struct Group {
     pub(super) ops: Vec<Op>,
     /// The type of the values that more elementwise operations would have.
     space: Option<Type>,
-    /// Positions of its first and last operation in the body.
-    span: (usize, usize),
+    /// Position of its first operation in the body.
+    begin: usize,
+    /// Position of the last operation among its own and those of all groups it needs, directly or not. A group that it needs
+    /// begins before that: groups that have grown reach far, whatever used them before.
+    reach: usize,
 }
 
 /// The groups of a body in an order in which they can run: among those that can, the one that begins first.
@@ -51,9 +54,11 @@ struct Grouping<'m> {
 impl Grouping<'_> {
     fn start(&mut self, op: Op, kind: Option<&'static str>, grows: bool) {
         let space = grows.then(|| self.module.ty(self.module.result(op, 0)));
-        let at = self.position[&op];
+        let begin = self.position[&op];
+        let makers = self.module.operands(op).filter_map(|v| self.maker(v));
+        let reach = makers.map(|maker| self.groups[maker].reach).fold(begin, usize::max);
         self.of.insert(op, self.groups.len());
-        self.groups.push(Group { kind, ops: vec![op], space, span: (at, at) });
+        self.groups.push(Group { kind, ops: vec![op], space, begin, reach });
     }
 
     fn place(&mut self, op: Op) {
@@ -84,20 +89,34 @@ impl Grouping<'_> {
 
     /// Whether `group` needs values of `other`, directly or not.
     fn needs(&self, group: usize, other: usize) -> bool {
-        // What ends before the other begins can need nothing of it.
-        let begin = self.groups[other].span.0;
+        // What reaches no further than to where the other begins can need nothing of it.
+        let begin = self.groups[other].begin;
         let (mut pending, mut seen) = (vec![group], FxHashSet::default());
         while let Some(at) = pending.pop() {
             for source in self.sources(at) {
                 if source == other {
                     return true;
                 }
-                if self.groups[source].span.1 > begin && seen.insert(source) {
+                if self.groups[source].reach > begin && seen.insert(source) {
                     pending.push(source);
                 }
             }
         }
         false
+    }
+
+    /// Lets a group reach to a position, and with it those that need it.
+    fn extend(&mut self, group: usize, reach: usize) {
+        let mut pending = vec![group];
+        while let Some(at) = pending.pop() {
+            if self.groups[at].reach >= reach {
+                continue;
+            }
+            self.groups[at].reach = reach;
+            let values = self.groups[at].ops.iter().flat_map(|op| self.module.results(*op));
+            let users = values.flat_map(|value| self.module.uses(value));
+            pending.extend(users.filter_map(|used| self.of.get(&used.op)));
+        }
     }
 
     fn join(&mut self, op: Op) {
@@ -116,16 +135,24 @@ impl Grouping<'_> {
         };
         self.of.insert(op, target);
         self.groups[target].ops.push(op);
-        self.groups[target].span.1 = self.position[&op];
+        let reaches = makers.iter().map(|maker| self.groups[*maker].reach);
+        let reach = reaches.fold(self.position[&op], usize::max);
+        self.extend(target, reach);
         for other in makers.into_iter().filter(|other| *other != target) {
             let alike =
                 self.groups[other].kind == Some("map") && self.groups[other].space == Some(space);
+            // The product is computed before everything else of its group, and so are its factors.
+            let heart =
+                (self.groups[target].kind == Some("gemm")).then(|| self.groups[target].ops[0]);
+            let is_factor = heart.is_some_and(|heart| {
+                self.module.operands(heart).any(|value| self.maker(value) == Some(other))
+            });
             let between = |group: &usize| *group != other && self.needs(*group, other);
-            if alike && !self.sources(target).iter().any(between) {
+            if alike && !is_factor && !self.sources(target).iter().any(between) {
                 let moved = std::mem::take(&mut self.groups[other].ops);
                 self.groups[other].space = None;
-                let begin = self.groups[other].span.0.min(self.groups[target].span.0);
-                self.groups[target].span.0 = begin;
+                let begin = self.groups[other].begin.min(self.groups[target].begin);
+                self.groups[target].begin = begin;
                 for op in &moved {
                     self.of.insert(*op, target);
                 }
@@ -179,7 +206,7 @@ impl Grouping<'_> {
             waits[group] = sources.len();
             sources.into_iter().for_each(|source| followers[source].push(group));
             if waits[group] == 0 {
-                ready.push(Reverse((self.groups[group].span.0, group)));
+                ready.push(Reverse((self.groups[group].begin, group)));
             }
         }
         let mut order = Vec::new();
@@ -188,7 +215,7 @@ impl Grouping<'_> {
             for &next in &followers[group] {
                 waits[next] -= 1;
                 if waits[next] == 0 {
-                    ready.push(Reverse((self.groups[next].span.0, next)));
+                    ready.push(Reverse((self.groups[next].begin, next)));
                 }
             }
         }
