@@ -2,7 +2,7 @@
 //!
 //! The program gets the module's text on standard input and writes the module that takes its place to standard output.
 //! Whatever it does, Piper goes on: a program that crashes, hangs, or writes what is no module is an error that names it.
-//! Lines on its standard error are diagnostics ([`messages`]).
+//! Lines on its standard error are diagnostics (`messages.rs` reads them).
 //!
 //! The command is split into words as a shell does it, but there is no shell: no variables, pipes or patterns. Who wants
 //! one says `sh -c '...'`.
