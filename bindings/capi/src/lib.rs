@@ -3,7 +3,7 @@
 //! The header `include/piper.h` is made from this crate (`cargo xtask header`) and is its documentation for whoever writes C.
 //! Three rules hold everywhere:
 //!
-//! * **No panic and no unwinding across the border.** Every function does its work inside [`fault::caught`].
+//! * **No panic and no unwinding across the border.** Every function does its work inside `fault::caught`.
 //! * **Handles are numbers with a stamp.** An operation that was erased, that is of another module, or that was seen before a
 //!   pipeline ran, is noticed and answered with a status; it never reads another operation. (The core never gives the number of
 //!   an erased operation to another.)

@@ -2,7 +2,7 @@
 //!
 //! A plugin exports one function, `piper_plugin`, which gives a description ([`PiperPlugin`]). Nothing of it is called before the
 //! description is found good: the magic number, the number of the interface, its size, and how much of the table of functions it
-//! needs. It is then given the table ([`PiperApi`](crate::PiperApi)) and a registrar. It links no library of Piper.
+//! needs. It is then given the table (`PiperApi`) and a registrar. It links no library of Piper.
 //!
 //! The table is append-only (`include/api-order.txt`), so a plugin built against an older header runs with every later host. One
 //! that needs more than its host has is refused with a text that says so.

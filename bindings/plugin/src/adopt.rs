@@ -75,8 +75,8 @@ unsafe fn adopt_op(def: &mut OpDef, theirs: &[TypeId], replaces: bool) {
     }
 }
 
-/// [`adopt_op`] for the operations of dialects that nobody shares yet. What is known here already stays, unless theirs
-/// replaces it.
+/// Attaches interfaces again, under their identities here, for the operations of dialects that nobody shares yet. What is
+/// known here already stays, unless theirs replaces it.
 ///
 /// # Safety
 /// `theirs` are the [`interface_ids`] of a build with the same layout of types.

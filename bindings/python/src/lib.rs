@@ -1,7 +1,7 @@
 //! The extension module `piper._piper`: what of Piper needs Rust, as Python objects. The package around it, `piper`, is Python: the
 //! functions of `piper.nn`, tracing, decorators.
 //!
-//! Objects of Python hold a [`Held`](held::Held) program and a position in it. They are checked when they are used: a pass that
+//! Objects of Python hold a `Held` program and a position in it. They are checked when they are used: a pass that
 //! ran since makes them stale, which is an exception and never a wrong answer. No lock is waited for: whoever runs passes has
 //! taken the program out, and others are told so. So Python may run passes in one thread and ask questions in another, and
 //! passes written in Python may be called while the interpreter's lock is given up.

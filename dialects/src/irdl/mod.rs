@@ -8,7 +8,7 @@
 //!
 //! `ops`, `syntax` and `verify` are the dialect itself; `references` finds what `@dialect::@name` stands for. Loading:
 //! [`load`] reads and checks a text, `define` makes definitions, `constraint` holds their rules apart from any context
-//! ([`fixed`] the values in them), `hooks` reads the `piper.…` attributes, `cost` and `template` two little languages in them.
+//! (`fixed` the values in them), `hooks` reads the `piper.…` attributes, `cost` and `template` two little languages in them.
 //!
 //! Counterparts in MLIR: the dialect `irdl` and `irdl::loadDialects`.
 
