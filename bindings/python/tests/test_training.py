@@ -145,10 +145,15 @@ def test_other_threads_run_during_a_step(batch: Arrays) -> None:
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_an_interrupt_ends_a_run_between_steps(batch: Arrays) -> None:
     training = piper.compile(piper.generate_ir(Model())).train()
-    timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        piper.runtime.execute(training, batch, steps=1_000_000)
+    # A process started in the background ignores interrupts, and Python then leaves it at that.
+    inherited = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            piper.runtime.execute(training, batch, steps=1_000_000)
+    finally:
+        signal.signal(signal.SIGINT, inherited)
     taken = training.steps
     assert training.step(batch).step == taken + 1
 
