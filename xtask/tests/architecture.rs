@@ -25,9 +25,10 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("piper-cuda", &["piper-plan", "piper-runtime"]),
     ("piper-sim", &["piper-plan"]),
     ("piper-ptx", &[]),
-    ("piper-standin-cuda", &["piper-ptx"]),
-    ("piper-standin-nccl", &[]),
-    ("piper-standin-cublaslt", &[]),
+    ("piper-standin-interface", &[]),
+    ("piper-standin-cuda", &["piper-ptx", "piper-standin-interface"]),
+    ("piper-standin-nccl", &["piper-standin-interface"]),
+    ("piper-standin-cublaslt", &["piper-standin-interface"]),
     ("piper-standin", &["piper-standin-cublaslt", "piper-standin-cuda", "piper-standin-nccl"]),
 ];
 

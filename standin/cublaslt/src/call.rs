@@ -2,6 +2,9 @@
 
 use std::ffi::c_char;
 
+use piper_standin_interface::driver::DriverError;
+use piper_standin_interface::version;
+
 /// `cublasStatus_t`, as far as it is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Status(pub(crate) u32);
@@ -18,6 +21,16 @@ impl Status {
 pub(crate) struct Failure {
     pub(crate) status: Status,
     pub(crate) message: String,
+}
+
+impl From<DriverError> for Failure {
+    fn from(error: DriverError) -> Self {
+        let status = match error {
+            DriverError::Missing(_) => Status::NOT_INITIALIZED,
+            DriverError::Call { .. } => Status::EXECUTION_FAILED,
+        };
+        Self { status, message: error.to_string() }
+    }
 }
 
 pub(crate) type Result<T = ()> = std::result::Result<T, Failure>;
@@ -69,11 +82,9 @@ pub(crate) unsafe fn put<T>(to: *mut T, value: T) -> Result {
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn cublasLtGetVersion() -> usize {
     let Ok(text) = std::env::var("PIPER_STANDIN_CUBLASLT") else { return 120_804 };
-    let parts: std::result::Result<Vec<usize>, _> =
-        text.trim().split('.').map(str::parse).collect();
-    match parts.as_deref() {
-        Ok([major, minor, patch]) => major * 10_000 + minor * 100 + patch,
-        _ => {
+    match version(&text) {
+        Some([major, minor, patch]) => (major * 10_000 + minor * 100 + patch) as usize,
+        None => {
             eprintln!("standin: PIPER_STANDIN_CUBLASLT = '{text}': expected a version, as 12.8.4");
             std::process::exit(1)
         }

@@ -61,6 +61,21 @@ impl Problem {
         Ok(Self { product, a, b, c, d, m, n, k })
     }
 
+    /// What it is called where work is logged: sizes, and what it was given besides.
+    pub(crate) fn told(&self) -> String {
+        let mut text = format!("cublaslt {}x{}x{}", self.m, self.n, self.k);
+        if self.d.batch > 1 {
+            text += &format!(", batch {}", self.d.batch);
+        }
+        if self.product.has_bias {
+            text += ", bias";
+        }
+        if self.product.multiprocessors > 0 {
+            text += &format!(", multiprocessors {}", self.product.multiprocessors);
+        }
+        text
+    }
+
     /// Workspace that the product likes to have: some of it, so that whoever forgets it is found.
     fn workspace(&self) -> u64 {
         (self.m * self.n * 4).next_multiple_of(256).min(64 << 10)

@@ -2,8 +2,9 @@
 
 use std::ffi::c_void;
 
+use piper_standin_interface::driver;
+
 use crate::call::{Failure, Result, Status, calls, put, refuse};
-use crate::driver;
 use crate::objects::{
     self, Description, Element, Layout, Object, Preference, description, insert, layout,
     preference, remove, replace,
@@ -112,7 +113,10 @@ fn set_of_preference(mut kept: Preference, value: &Value<'_>) -> Result<Preferen
 calls! {
     /// A handle; a context must be current.
     fn cublasLtCreate(to: *mut usize) {
-        driver::check_context()?;
+        if driver::current_context()? == 0 {
+            let message = "no context is current".to_owned();
+            return Err(Failure { status: Status::NOT_INITIALIZED, message });
+        }
         // SAFETY: the caller's place for the result.
         unsafe { put(to, insert(Object::Handle)) }
     }

@@ -15,6 +15,5 @@
 mod call;
 mod choose;
 mod describe;
-mod driver;
 mod multiply;
 mod objects;

@@ -1,8 +1,9 @@
 //! Products on streams.
 
+use piper_standin_interface::driver::{self, Order, Range};
+
 use crate::call::{Failure, Result, Status, calls, refuse};
 use crate::choose::Problem;
-use crate::driver::{self, Range};
 use crate::objects::{self, Element, Layout, Preference};
 
 /// Where the operands of a product lie, and what scales it.
@@ -25,7 +26,7 @@ struct Matrix {
 
 impl Matrix {
     fn read(layout: Layout, start: u64) -> std::result::Result<Self, u32> {
-        Ok(Self { layout, bytes: driver::read(start, layout.bytes())? })
+        Ok(Self { layout, bytes: driver::read(Range { start, bytes: layout.bytes() })? })
     }
 
     fn place(&self, of: u64, row: u64, column: u64) -> usize {
@@ -76,7 +77,10 @@ fn multiply(problem: &Problem, at: &Operands) -> std::result::Result<(), u32> {
     // What is multiplied by zero need not have been written.
     let c = (at.beta != 0.0).then(|| Matrix::read(problem.c, at.c)).transpose()?;
     let bias = match product.has_bias {
-        true => Some(driver::read(product.bias, m * problem.d.element.bytes())?),
+        true => {
+            let bytes = m * problem.d.element.bytes();
+            Some(driver::read(Range { start: product.bias, bytes })?)
+        }
         false => None,
     };
     // As it leaves it: contents of no use to anybody.
@@ -87,7 +91,7 @@ fn multiply(problem: &Problem, at: &Operands) -> std::result::Result<(), u32> {
     let is_dense = problem.d.leading == m && (problem.d.batch == 1 || problem.d.stride == m * n);
     if !is_dense {
         // What lies between columns stays.
-        d.bytes = driver::read(at.d, problem.d.bytes())?;
+        d.bytes = driver::read(Range { start: at.d, bytes: problem.d.bytes() })?;
     }
     let [turn_a, turn_b] = product.is_transposed;
     for of in 0..problem.d.batch {
@@ -197,9 +201,10 @@ calls! {
                 message: format!("D overlaps the operand at {:#x}", operand.start),
             });
         }
-        let name = format!("cublaslt {}x{}x{}", problem.m, problem.n, problem.k);
+        let name = problem.told();
         let work = move || multiply(&problem, &at).err().unwrap_or(0);
-        driver::launch(stream, &name, Box::new(work), &read, &written)
+        driver::submit(stream, Order::Free, &name, Box::new(work), &read, &written)?;
+        Ok(())
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::sync::OnceLock;
 
+use piper_standin_interface::version;
+
 use crate::chip::{CHIPS, Chip};
 
 /// The settings of a process.
@@ -76,9 +78,14 @@ fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Settings, String> {
     };
     let version = match variable("PIPER_STANDIN_DRIVER") {
         None => 13_000,
-        Some(text) => version(text.trim()).ok_or_else(|| {
-            format!("PIPER_STANDIN_DRIVER = '{text}': expected a version of CUDA, such as 12.4")
-        })?,
+        Some(text) => match version(&text) {
+            Some([major, minor]) => (major * 1000 + minor * 10) as i32,
+            None => {
+                return Err(format!(
+                    "PIPER_STANDIN_DRIVER = '{text}': expected a version of CUDA, such as 12.4"
+                ));
+            }
+        },
     };
     Ok(Settings {
         version,
@@ -111,13 +118,6 @@ fn checks(text: Option<&str>) -> Result<Checks, String> {
         }
     }
     Ok(checks)
-}
-
-/// `12.4`
-fn version(text: &str) -> Option<i32> {
-    let (major, minor) = text.split_once('.')?;
-    let (major, minor): (u8, u8) = (major.parse().ok()?, minor.parse().ok()?);
-    (major > 0 && minor < 100).then_some(i32::from(major) * 1000 + i32::from(minor) * 10)
 }
 
 /// `4096`, `64K`, `512M`, `2G`.

@@ -1,5 +1,7 @@
 //! Names of NCCL's interface (`nccl.h`, 2.30), as far as they are used.
 
+use piper_standin_interface::driver::DriverError;
+
 /// `ncclComm_t`: a number that is looked up.
 pub(crate) type Handle = usize;
 /// `cudaStream_t`.
@@ -50,6 +52,16 @@ pub(crate) struct Failure {
 impl Failure {
     pub(crate) fn new(code: Code, message: impl Into<String>) -> Self {
         Self { code, message: message.into() }
+    }
+}
+
+impl From<DriverError> for Failure {
+    fn from(error: DriverError) -> Self {
+        let code = match error {
+            DriverError::Missing(_) => Code::SYSTEM_ERROR,
+            DriverError::Call { .. } => Code::CUDA_ERROR,
+        };
+        Self::new(code, error.to_string())
     }
 }
 

@@ -1,8 +1,9 @@
 //! The calls that move data.
 
+use piper_standin_interface::driver;
+
 use crate::abi::{Handle, Result, Stream, refuse};
 use crate::communicator::communicator;
-use crate::driver;
 use crate::element::{Element, Reduction};
 use crate::failure::calls;
 use crate::group;

@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
+use piper_standin_interface::driver;
+
 use crate::abi::{Code, Failure, Handle, Result, UniqueId, refuse};
 use crate::bootstrap::{MOST_RANKS, meet, new_id};
 use crate::config::{Config, RawConfig};
-use crate::driver;
 use crate::failure::{calls, put};
 use crate::group;
 use crate::inbox::{self, Absent, Message, Purpose, Route};
@@ -307,6 +308,7 @@ calls! {
 
     /// Frees it.
     fn ncclMemFree(address: u64) {
-        driver::release(address)
+        driver::release(address)?;
+        Ok(())
     }
 }

@@ -7,7 +7,7 @@
 //!
 //! ```text
 //! calls of the program        collective.rs communicator.rs group.rs
-//!   └─ launch ──> a stream of the stand-in driver (driver.rs) ──> operation.rs: what one rank does
+//!   └─ launch ──> a stream of the stand-in driver (standin/interface) ──> operation.rs: what one rank does
 //!                                                                   └─ inbox.rs ── network.rs: messages by pair of ranks
 //! ```
 #![allow(unsafe_code, non_snake_case)]
@@ -18,7 +18,6 @@ mod bootstrap;
 mod collective;
 mod communicator;
 mod config;
-mod driver;
 mod element;
 mod failure;
 mod group;

@@ -6,9 +6,10 @@
 
 use std::sync::Arc;
 
+use piper_standin_interface::driver::{self, Order, Range};
+
 use crate::abi::{Code, Failure, Result, Stream};
 use crate::communicator::Communicator;
-use crate::driver::{self, Range, Work};
 use crate::element::{Element, Reduction, reduce};
 use crate::inbox::{Absent, Message, Purpose};
 use crate::settings::{Fault, settings};
@@ -167,7 +168,23 @@ impl Launch {
         let ranges: Vec<_> = self.operations.iter().map(|o| o.ranges(rank, count)).collect();
         let read: Vec<Range> = ranges.iter().filter_map(|(read, _)| *read).collect();
         let written: Vec<Range> = ranges.iter().filter_map(|(_, written)| *written).collect();
-        driver::submit(stream, context, &name, Box::new(self), &read, &written)
+        driver::within(context, || {
+            let work = Box::new(move || self.run());
+            driver::submit(stream, Order::Submitted, &name, work, &read, &written)
+        })?;
+        Ok(())
+    }
+
+    /// Does it, on the device's thread; gives zero, or a `CUresult` after it has said what was wrong.
+    fn run(&self) -> u32 {
+        match self.perform() {
+            Ok(()) | Err(Stop::Aborted) => 0,
+            Err(Stop::Driver(code)) => code,
+            Err(Stop::Failed(failure)) => {
+                self.communicator.fail(failure);
+                LAUNCH_TIMEOUT
+            }
+        }
     }
 
     fn perform(&self) -> std::result::Result<(), Stop> {
@@ -308,17 +325,4 @@ impl Launch {
 /// What rank `own` sends to rank `to`.
 fn part(operation: &Operation, own: u32, to: u32) -> std::result::Result<Vec<u8>, u32> {
     operation.part_for(own, to).map_or(Ok(Vec::new()), driver::read)
-}
-
-impl Work for Launch {
-    fn run(&self) -> u32 {
-        match self.perform() {
-            Ok(()) | Err(Stop::Aborted) => 0,
-            Err(Stop::Driver(code)) => code,
-            Err(Stop::Failed(failure)) => {
-                self.communicator.fail(failure);
-                LAUNCH_TIMEOUT
-            }
-        }
-    }
 }

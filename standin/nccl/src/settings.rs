@@ -3,6 +3,8 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use piper_standin_interface::version;
+
 /// The settings of a process.
 #[derive(Debug)]
 pub(crate) struct Settings {
@@ -48,9 +50,14 @@ fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Settings, String> {
     };
     let version = match of("PIPER_STANDIN_NCCL") {
         None => 23_000,
-        Some(text) => version(&text).ok_or_else(|| {
-            format!("PIPER_STANDIN_NCCL = '{text}': expected a version, such as 2.18.3")
-        })?,
+        Some(text) => match version(&text) {
+            Some([major, minor, patch]) => (major * 10_000 + minor * 100 + patch) as i32,
+            None => {
+                return Err(format!(
+                    "PIPER_STANDIN_NCCL = '{text}': expected a version, such as 2.18.3"
+                ));
+            }
+        },
     };
     let fault = match of("PIPER_STANDIN_NCCL_FAULT") {
         None => None,
@@ -66,14 +73,6 @@ fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Settings, String> {
         fault,
         log: variable("PIPER_STANDIN_LOG").is_some_and(|v| v != "0"),
     })
-}
-
-/// `2.18.3`
-fn version(text: &str) -> Option<i32> {
-    let parts: Result<Vec<u8>, _> = text.split('.').map(str::parse).collect();
-    let [major, minor, patch] = parts.ok()?[..] else { return None };
-    let is_one = major > 0 && minor < 100 && patch < 100;
-    is_one.then_some(i32::from(major) * 10_000 + i32::from(minor) * 100 + i32::from(patch))
 }
 
 /// `error:1:0`

@@ -1,30 +1,64 @@
-//! The stand-in driver: work on its streams, and device memory from within that work.
+//! The stand-in driver, loaded: work on its streams, device memory from within that work, and the calls of its own interface that
+//! libraries need.
 
 use std::ffi::{CString, c_char, c_void};
+use std::fmt;
 use std::sync::OnceLock;
 
 use libloading::Library;
 
-use crate::abi::{Code, Failure, Result, Stream};
-
 /// Bytes on a device.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Range {
-    pub(crate) start: u64,
-    pub(crate) bytes: u64,
+pub struct Range {
+    /// Address of the first.
+    pub start: u64,
+    /// How many.
+    pub bytes: u64,
 }
 
-/// Work on a stream; a graph may run it more than once.
-pub(crate) trait Work: Send + Sync {
-    /// Does it, on the device's thread. It gives zero, or a `CUresult` after it has said what was wrong.
-    fn run(&self) -> u32;
+/// Work on a stream, done on the device's thread; a graph may run it more than once. It gives zero, or a `CUresult` after it has said
+/// what was wrong.
+pub type Work = Box<dyn Fn() -> u32 + Send + Sync>;
+
+/// When work starts that others do not wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Whenever what it waits for is done, as a kernel.
+    Free,
+    /// Not before what was put onto the device ahead of it in this order: work that waits for other devices.
+    Submitted,
 }
+
+/// Why the driver did not do what it was asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DriverError {
+    /// It is not there, or not the stand-in.
+    Missing(String),
+    /// A call gave this `CUresult`.
+    Call {
+        /// What was asked for.
+        what: &'static str,
+        /// The result.
+        code: u32,
+    },
+}
+
+impl fmt::Display for DriverError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing(why) => f.write_str(why),
+            Self::Call { what, code } => write!(f, "{what}: the driver gives error {code}"),
+        }
+    }
+}
+
+impl std::error::Error for DriverError {}
 
 type Run = unsafe extern "C" fn(*mut c_void) -> u32;
 type Free = unsafe extern "C" fn(*mut c_void);
 type Submit = unsafe extern "C" fn(
-    Stream,
+    usize,
     *const c_char,
     Run,
     *mut c_void,
@@ -37,10 +71,11 @@ type Submit = unsafe extern "C" fn(
 
 /// The functions that are used.
 struct Driver {
+    launch: Submit,
     submit: Submit,
     read: unsafe extern "C" fn(u64, *mut u8, usize) -> u32,
     write: unsafe extern "C" fn(u64, *const u8, usize) -> u32,
-    device_of: unsafe extern "C" fn(Stream, *mut i32) -> u32,
+    device_of: unsafe extern "C" fn(usize, *mut i32) -> u32,
     device: unsafe extern "C" fn(*mut i32) -> u32,
     context: unsafe extern "C" fn(*mut usize) -> u32,
     set_context: unsafe extern "C" fn(usize) -> u32,
@@ -49,7 +84,7 @@ struct Driver {
     free: unsafe extern "C" fn(u64) -> u32,
 }
 
-fn load() -> std::result::Result<Driver, String> {
+fn load() -> Result<Driver, String> {
     // SAFETY: the library is the one that the program loaded, or the first that the loader finds; the stand-in has no
     // initialisers.
     let library = unsafe { Library::new("libcuda.so.1") }.map_err(|error| error.to_string())?;
@@ -58,12 +93,13 @@ fn load() -> std::result::Result<Driver, String> {
         ($name:literal) => {
             // SAFETY: the type is the function's, as standin/cuda declares it.
             *unsafe { library.get($name) }.map_err(|_| {
-                "libcuda.so.1 is not the stand-in; this libnccl.so.2 works with that alone"
+                "libcuda.so.1 is not the stand-in; the stand-ins of libraries work with that alone"
                     .to_string()
             })?
         };
     }
     Ok(Driver {
+        launch: symbol!(b"piperStandinLaunch\0"),
         submit: symbol!(b"piperStandinSubmit\0"),
         read: symbol!(b"piperStandinRead\0"),
         write: symbol!(b"piperStandinWrite\0"),
@@ -77,51 +113,55 @@ fn load() -> std::result::Result<Driver, String> {
     })
 }
 
-fn driver() -> Result<&'static Driver> {
-    static DRIVER: OnceLock<std::result::Result<Driver, String>> = OnceLock::new();
-    let driver = DRIVER.get_or_init(load);
-    driver.as_ref().map_err(|message| Failure::new(Code::SYSTEM_ERROR, message.clone()))
-}
-
-fn checked(code: u32, what: &str) -> Result {
+fn checked(code: u32, what: &'static str) -> Result<(), DriverError> {
     match code {
         0 => Ok(()),
-        code => {
-            Err(Failure::new(Code::CUDA_ERROR, format!("{what}: the driver gives error {code}")))
-        }
+        code => Err(DriverError::Call { what, code }),
     }
 }
 
 unsafe extern "C" fn run(data: *mut c_void) -> u32 {
     // SAFETY: `submit` gave this pointer, and `free` was not called yet.
-    unsafe { &*data.cast::<Box<dyn Work>>() }.run()
+    let work = unsafe { &*data.cast::<Work>() };
+    work()
 }
 
 unsafe extern "C" fn free(data: *mut c_void) {
     // SAFETY: `submit` made it from a box, and the driver calls this once.
-    drop(unsafe { Box::from_raw(data.cast::<Box<dyn Work>>()) });
+    drop(unsafe { Box::from_raw(data.cast::<Work>()) });
 }
 
-/// Puts work onto a stream of the context `context`.
+/// The driver of this process, loaded when it is first asked for.
+fn driver() -> Result<&'static Driver, DriverError> {
+    static DRIVER: OnceLock<Result<Driver, String>> = OnceLock::new();
+    DRIVER.get_or_init(load).as_ref().map_err(|why| DriverError::Missing(why.clone()))
+}
+
+/// `CUDA_ERROR_UNKNOWN`: of work without a driver.
+const UNKNOWN: u32 = 999;
+
+/// Puts work onto a stream, named for people, with all that it reads and writes.
 ///
 /// # Errors
 /// The driver refuses.
-pub(crate) fn submit(
-    stream: Stream,
-    context: usize,
+pub fn submit(
+    stream: usize,
+    order: Order,
     name: &str,
-    work: Box<dyn Work>,
+    work: Work,
     read: &[Range],
     written: &[Range],
-) -> Result {
+) -> Result<(), DriverError> {
     let driver = driver()?;
-    let before = current_context()?;
+    let call = match order {
+        Order::Free => driver.launch,
+        Order::Submitted => driver.submit,
+    };
     let name = CString::new(name).unwrap_or_default();
     let data = Box::into_raw(Box::new(work)).cast();
     // SAFETY: the functions are the driver's; it copies the name and the ranges, and owns `data` from here on.
     let code = unsafe {
-        (driver.set_context)(context);
-        let code = (driver.submit)(
+        call(
             stream,
             name.as_ptr(),
             run,
@@ -131,15 +171,33 @@ pub(crate) fn submit(
             read.len(),
             written.as_ptr(),
             written.len(),
-        );
-        (driver.set_context)(before);
-        code
+        )
     };
     checked(code, "the stream")
 }
 
-/// The current context of this thread.
-pub(crate) fn current_context() -> Result<usize> {
+/// Does something with another context current.
+///
+/// # Errors
+/// Those of the driver, and of what is done.
+pub fn within<T>(
+    context: usize,
+    work: impl FnOnce() -> Result<T, DriverError>,
+) -> Result<T, DriverError> {
+    let (driver, before) = (driver()?, current_context()?);
+    // SAFETY: the function is the driver's, and looks the context up.
+    let set = |context| unsafe { (driver.set_context)(context) };
+    checked(set(context), "the context")?;
+    let done = work();
+    checked(set(before), "the context")?;
+    done
+}
+
+/// The current context of this thread; zero if there is none.
+///
+/// # Errors
+/// The driver refuses.
+pub fn current_context() -> Result<usize, DriverError> {
     let mut context = 0;
     // SAFETY: the function is the driver's, and the place is ours.
     checked(unsafe { (driver()?.context)(&mut context) }, "the current context")?;
@@ -147,15 +205,21 @@ pub(crate) fn current_context() -> Result<usize> {
 }
 
 /// The device of the current context.
-pub(crate) fn current_device() -> Result<i32> {
+///
+/// # Errors
+/// None is current.
+pub fn current_device() -> Result<i32, DriverError> {
     let mut device = 0;
     // SAFETY: the function is the driver's, and the place is ours.
-    checked(unsafe { (driver()?.device)(&mut device) }, "a communicator needs a current context")?;
+    checked(unsafe { (driver()?.device)(&mut device) }, "the device of the current context")?;
     Ok(device)
 }
 
 /// The device of a stream.
-pub(crate) fn device_of(stream: Stream) -> Result<i32> {
+///
+/// # Errors
+/// There is no such stream.
+pub fn device_of(stream: usize) -> Result<i32, DriverError> {
     let mut device = 0;
     // SAFETY: the function is the driver's, and the place is ours.
     checked(unsafe { (driver()?.device_of)(stream, &mut device) }, "the stream")?;
@@ -163,16 +227,22 @@ pub(crate) fn device_of(stream: Stream) -> Result<i32> {
 }
 
 /// Makes sure that a device has its primary context.
-pub(crate) fn retain(device: i32) -> Result {
+///
+/// # Errors
+/// There is no such device.
+pub fn retain(device: i32) -> Result<(), DriverError> {
     let mut context = 0;
     // SAFETY: the function is the driver's, and the place is ours.
     checked(unsafe { (driver()?.retain)(&mut context, device) }, "the device")
 }
 
 /// Reads device memory, within work.
-pub(crate) fn read(range: Range) -> std::result::Result<Vec<u8>, u32> {
+///
+/// # Errors
+/// A `CUresult`; the driver has said what was wrong.
+pub fn read(range: Range) -> Result<Vec<u8>, u32> {
     let mut bytes = vec![0; range.bytes as usize];
-    let Ok(driver) = driver() else { return Err(999) };
+    let driver = driver().map_err(|_| UNKNOWN)?;
     // SAFETY: the function is the driver's, and the buffer has the size.
     match unsafe { (driver.read)(range.start, bytes.as_mut_ptr(), bytes.len()) } {
         0 => Ok(bytes),
@@ -181,8 +251,11 @@ pub(crate) fn read(range: Range) -> std::result::Result<Vec<u8>, u32> {
 }
 
 /// Writes device memory, within work.
-pub(crate) fn write(start: u64, bytes: &[u8]) -> std::result::Result<(), u32> {
-    let Ok(driver) = driver() else { return Err(999) };
+///
+/// # Errors
+/// As [`read`].
+pub fn write(start: u64, bytes: &[u8]) -> Result<(), u32> {
+    let driver = driver().map_err(|_| UNKNOWN)?;
     // SAFETY: the function is the driver's, and the buffer has the size.
     match unsafe { (driver.write)(start, bytes.as_ptr(), bytes.len()) } {
         0 => Ok(()),
@@ -191,7 +264,10 @@ pub(crate) fn write(start: u64, bytes: &[u8]) -> std::result::Result<(), u32> {
 }
 
 /// Allocates device memory.
-pub(crate) fn alloc(bytes: usize) -> Result<u64> {
+///
+/// # Errors
+/// There is not as much.
+pub fn alloc(bytes: usize) -> Result<u64, DriverError> {
     let mut address = 0;
     // SAFETY: the function is the driver's, and the place is ours.
     checked(unsafe { (driver()?.alloc)(&mut address, bytes) }, "memory")?;
@@ -199,7 +275,10 @@ pub(crate) fn alloc(bytes: usize) -> Result<u64> {
 }
 
 /// Frees it.
-pub(crate) fn release(address: u64) -> Result {
+///
+/// # Errors
+/// Nothing was allocated there.
+pub fn release(address: u64) -> Result<(), DriverError> {
     // SAFETY: the function is the driver's, and looks the address up.
     checked(unsafe { (driver()?.free)(address) }, "memory")
 }
