@@ -102,8 +102,7 @@ impl Device {
         let greens = partition::split(driver, info, &plan.partitions)?;
         let mut streams = Vec::new();
         for name in &program.streams {
-            let at = plan.partitions.iter().position(|p| p.streams.contains(name));
-            streams.push(match at.and_then(|at| greens[at].as_ref()) {
+            streams.push(match plan.partition_of(name).and_then(|at| greens[at].as_ref()) {
                 Some(green) => Stream { raw: green.stream()?, context: green.context, driver },
                 None => stream(driver, context)?,
             });

@@ -100,6 +100,11 @@ impl Plan {
     pub fn devices(&self) -> usize {
         self.mesh().devices()
     }
+
+    /// The partition that a stream of this name runs on, as an index of [`Plan::partitions`]; `None` if it may use the whole device.
+    pub fn partition_of(&self, stream: &str) -> Option<usize> {
+        self.partitions.iter().position(|p| p.streams.iter().any(|name| name == stream))
+    }
 }
 
 /// Facts for people and tools that no device acts on.

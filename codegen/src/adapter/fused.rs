@@ -190,12 +190,10 @@ impl Parts<'_> {
         Ok(Norm { kind, rows, cols, eps: self.real(op, "eps")? })
     }
 
-    fn cross_entropy(&self, op: Op, usual: usize) -> Result<CrossEntropy, String> {
+    fn cross_entropy(&self, op: Op, lse: bool) -> Result<CrossEntropy, String> {
         let (rows, vocab) = self.rows(self.module.operand(op, 0))?;
         let denominator = self.count(op, "denominator")?;
         let denominator = i64::try_from(denominator).map_err(|_| "the denominator is too large")?;
-        // The loss gives it besides the loss, the gradient takes it besides the gradient of that.
-        let lse = self.arguments.len() + self.results.len() > usual;
         Ok(CrossEntropy { rows, vocab, denominator, lse })
     }
 
@@ -234,8 +232,14 @@ impl Parts<'_> {
                     inverse: module.attr_by(op, "inverse").is_some(),
                 }
             }
-            nn::CrossEntropy::NAME => Body::CrossEntropy(self.cross_entropy(op, 3)?),
-            nn::CrossEntropyDx::NAME => Body::CrossEntropyDx(self.cross_entropy(op, 4)?),
+            nn::CrossEntropy::NAME => {
+                let lse = nn::CrossEntropy::cast(module, op).and_then(|op| op.lse(module));
+                Body::CrossEntropy(self.cross_entropy(op, lse.is_some())?)
+            }
+            nn::CrossEntropyDx::NAME => {
+                let lse = nn::CrossEntropyDx::cast(module, op).and_then(|op| op.lse(module));
+                Body::CrossEntropyDx(self.cross_entropy(op, lse.is_some())?)
+            }
             nn::Embedding::NAME => {
                 let table = module.operand(op, 1);
                 let (vocab, dim) = self.rows(table)?;

@@ -11,8 +11,10 @@ use crate::ptx::{Chip, PtxKernel, bounded_symbol};
 
 /// Most blocks of launches on each stream of a program.
 fn limits(plan: &Plan, program: usize) -> Vec<Option<u32>> {
-    let grids = || plan.partitions.iter().filter(|p| p.method == Method::Grid);
-    let limit = |name: &String| grids().find(|p| p.streams.contains(name)).map(|p| p.size);
+    let limit = |name: &String| {
+        let partition = &plan.partitions[plan.partition_of(name)?];
+        (partition.method == Method::Grid).then_some(partition.size)
+    };
     plan.programs[program].streams.iter().map(limit).collect()
 }
 

@@ -73,6 +73,8 @@ pub(super) struct Tile {
     pub(super) m: u64,
     pub(super) n: u64,
     pub(super) k: u64,
+    /// Two groups of four warps multiply it from shared memory.
+    pub(super) is_of_warpgroups: bool,
 }
 
 impl Tile {
@@ -82,20 +84,18 @@ impl Tile {
         let cols_of_large = if dtype == Dtype::Bf16 { 128 } else { 64 };
         let blocks = g.m.div_ceil(rows_of_large) * g.n.div_ceil(cols_of_large) * g.batch;
         let is_large = blocks >= u64::from(chip.limits().multiprocessors);
+        let tile = |m, n, k| Self { m, n, k, is_of_warpgroups: false };
         match (dtype, is_large) {
-            (Dtype::Bf16, true) if chip == Chip::Sm90aWarpgroups => Self { m: 128, n: 128, k: 64 },
-            (Dtype::Bf16, true) => Self { m: 128, n: 128, k: 32 },
-            (Dtype::Bf16, false) => Self { m: 64, n: 64, k: 32 },
+            (Dtype::Bf16, true) if chip == Chip::Sm90aWarpgroups => {
+                Self { is_of_warpgroups: true, ..tile(128, 128, 64) }
+            }
+            (Dtype::Bf16, true) => tile(128, 128, 32),
+            (Dtype::Bf16, false) => tile(64, 64, 32),
             // Two registers a number: a deeper panel would not leave enough of them.
-            (Dtype::F64, _) => Self { m: 64, n: 64, k: 8 },
-            (_, false) => Self { m: 64, n: 64, k: 16 },
-            (_, true) => Self { m: 128, n: 64, k: 16 },
+            (Dtype::F64, _) => tile(64, 64, 8),
+            (_, false) => tile(64, 64, 16),
+            (_, true) => tile(128, 64, 16),
         }
-    }
-
-    /// Whether two groups of four warps multiply it from shared memory: no other tile is as deep.
-    pub(super) fn is_of_warpgroups(self) -> bool {
-        self.k == 64
     }
 }
 
@@ -132,14 +132,14 @@ pub(super) struct Pipeline {
 impl Pipeline {
     pub(super) fn of(g: &Gemm, tile: Tile) -> Self {
         let panel = |extent: u64, is_along: bool| match is_along {
-            _ if tile.is_of_warpgroups() => extent / 8 * (tile.k / 8) * CORE,
+            _ if tile.is_of_warpgroups => extent / 8 * (tile.k / 8) * CORE,
             true => extent * stride(tile.k),
             false => tile.k * stride(extent),
         };
         let left_elems = panel(tile.m, !g.transpose_a);
         let slot_elems = left_elems + panel(tile.n, g.transpose_b);
         // As many as leave room for a second block.
-        let slots = if tile.m > 64 && !tile.is_of_warpgroups() { 4 } else { 3 };
+        let slots = if tile.m > 64 && !tile.is_of_warpgroups { 4 } else { 3 };
         Self { slots, left_elems, slot_elems }
     }
 

@@ -155,7 +155,7 @@ fn body(k: &Device<'_, '_>, kernel: &Kernel, stage: usize) {
     match &kernel.body {
         Body::Map(m) => map::map(k, m, dtype),
         Body::Gemm(g) if dtype == Dtype::Bf16 => match Tile::of(g, dtype, k.chip) {
-            tile if tile.is_of_warpgroups() => gemm_warpgroup::gemm(k, g, tile),
+            tile if tile.is_of_warpgroups => gemm_warpgroup::gemm(k, g, tile),
             tile => gemm_tensor::gemm(k, g, tile),
         },
         Body::Gemm(g) => gemm::gemm(k, g, dtype),

@@ -30,9 +30,8 @@ pub(super) fn tidy(module: &mut Module, function: Op) {
 
 /// Whether the second result of an operation is the log-sum-exp that its gradient asks for.
 fn gives_lse(module: &Module, op: Op) -> bool {
-    let is_asked = |lse: Option<Value>| lse.is_some();
-    nn::Attention::cast(module, op).is_some_and(|op| is_asked(op.lse(module)))
-        || nn::CrossEntropy::cast(module, op).is_some_and(|op| is_asked(op.lse(module)))
+    nn::Attention::cast(module, op).is_some_and(|op| op.lse(module).is_some())
+        || nn::CrossEntropy::cast(module, op).is_some_and(|op| op.lse(module).is_some())
 }
 
 /// An operation that gives its first result alone.

@@ -62,11 +62,8 @@ fn uses(plan: &Plan, of_comm: &FxHashMap<CommId, usize>) -> Vec<Fault> {
         None => "no partition".to_owned(),
     };
     for (number, program) in plan.programs.iter().enumerate() {
-        let of_stream: Vec<Option<usize>> = program
-            .streams
-            .iter()
-            .map(|stream| plan.partitions.iter().position(|p| p.streams.contains(stream)))
-            .collect();
+        let of_stream: Vec<Option<usize>> =
+            program.streams.iter().map(|stream| plan.partition_of(stream)).collect();
         for (at, instr) in program.instrs.iter().enumerate() {
             let here = of_stream[usize::from(instr.stream)];
             let wrong =
