@@ -76,11 +76,12 @@ impl ProductCounts {
         }
     }
 
-    /// A line for people.
-    pub(crate) fn told(&self, version: &str) -> String {
+    /// A line for people. Other processes have devices, and products, of their own.
+    pub(crate) fn told(&self, version: &str, has_others: bool) -> String {
         let kept: usize = self.kept.values().sum();
+        let of = if has_others { " on the devices of this process" } else { "" };
         let mut text = format!(
-            "cuBLASLt {version} computes {} of {} matrix products of a step ({} launches in all)",
+            "cuBLASLt {version} computes {} of {} matrix products of a step{of} ({} launches in all)",
             self.taken,
             self.taken + kept,
             self.launches
@@ -188,9 +189,13 @@ impl Products {
                 continue;
             };
             let stream = usize::from(instr.stream);
-            let dtype = plan.kernels[kernel.index()].params[0].dtype;
+            // Only where nothing follows the sums does the verifier know the parameters to be those of a product.
+            let first = plan.kernels[kernel.index()].params.first().map(|param| param.dtype);
+            let (Some(dtype), false) = (first, product.epilogue) else {
+                *products.counts.kept.entry("for what follows their sums").or_default() += 1;
+                continue;
+            };
             let kept = match dtype {
-                _ if product.epilogue => Some("for what follows their sums"),
                 DType::F64 | DType::I32 => Some("for their element type"),
                 // Its handle is of the primary context.
                 _ if !device.is_primary(stream) => Some("for their green contexts"),
@@ -403,10 +408,8 @@ impl Drop for Products {
 
 /// Most multiprocessors of a stream: those of its partition, if kernels keep to it themselves; else 0 for all.
 fn multiprocessors(plan: &Plan, program: &Program, stream: usize) -> u32 {
-    let is_here = |p: &&piper_plan::Partition| {
-        p.method == Method::Grid && p.streams.contains(&program.streams[stream])
-    };
-    plan.partitions.iter().find(is_here).map_or(0, |p| p.size)
+    let of = plan.partition_of(&program.streams[stream]).map(|at| &plan.partitions[at]);
+    of.filter(|p| p.method == Method::Grid).map_or(0, |p| p.size)
 }
 
 #[cfg(test)]
@@ -417,14 +420,18 @@ mod tests {
     fn what_goes_where_is_told() {
         let mut counts = ProductCounts { launches: 9, taken: 3, kept: BTreeMap::new() };
         assert_eq!(
-            counts.told("12.8.4"),
+            counts.told("12.8.4", false),
             "cuBLASLt 12.8.4 computes 3 of 3 matrix products of a step (9 launches in all)"
+        );
+        assert_eq!(
+            counts.told("12.8.4", true),
+            "cuBLASLt 12.8.4 computes 3 of 3 matrix products of a step on the devices of this process (9 launches in all)"
         );
         let kept =
             BTreeMap::from([("for their element type", 1), ("for what follows their sums", 2)]);
         counts.add(&ProductCounts { launches: 9, taken: 1, kept });
         assert_eq!(
-            counts.told("12.8.4"),
+            counts.told("12.8.4", false),
             "cuBLASLt 12.8.4 computes 4 of 7 matrix products of a step (18 launches in all); kept 1 for their element type, 2 for what follows their sums"
         );
     }

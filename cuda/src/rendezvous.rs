@@ -86,9 +86,18 @@ impl World {
 }
 
 /// First bytes of every connection; the last is the protocol's version.
-const MAGIC: [u8; 8] = *b"PIPERRV\x01";
+const MAGIC: [u8; 8] = *b"PIPERRV\x02";
 /// Longest message, which nobody who speaks this protocol exceeds.
 const LONGEST: u64 = 1 << 34;
+
+/// What has to be the same for all processes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Run {
+    /// Fingerprint of the plan.
+    pub(crate) plan: u64,
+    /// Steps are recorded: in the end all give what they have.
+    pub(crate) is_traced: bool,
+}
 
 /// The connections of a process.
 pub(crate) struct Link {
@@ -98,19 +107,15 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// Connects all processes of a world. `fingerprint` has to be the same for all: that of what they run.
+    /// Connects all processes of a world.
     ///
     /// # Errors
     /// Processes that do not come within `timeout`, or that run something else.
-    pub(crate) fn connect(
-        world: &World,
-        fingerprint: u64,
-        timeout: Duration,
-    ) -> Result<Self, CudaError> {
+    pub(crate) fn connect(world: &World, run: Run, timeout: Duration) -> Result<Self, CudaError> {
         let peers = match (world.size, world.rank) {
             (1, _) => Ok(Vec::new()),
-            (_, 0) => accept(world, fingerprint, timeout),
-            _ => call(world, fingerprint, timeout).map(|peer| vec![peer]),
+            (_, 0) => accept(world, run, timeout),
+            _ => call(world, run, timeout).map(|peer| vec![peer]),
         };
         Ok(Self { world: world.clone(), peers: peers.map_err(CudaError::Rendezvous)? })
     }
@@ -174,7 +179,7 @@ fn gone(rank: usize, error: &std::io::Error) -> String {
     }
 }
 
-fn accept(world: &World, fingerprint: u64, timeout: Duration) -> Result<Vec<TcpStream>, String> {
+fn accept(world: &World, run: Run, timeout: Duration) -> Result<Vec<TcpStream>, String> {
     let cannot = |error: std::io::Error| {
         format!("rank 0 cannot listen at {} (MASTER_ADDR, MASTER_PORT): {error}", world.address)
     };
@@ -188,7 +193,7 @@ fn accept(world: &World, fingerprint: u64, timeout: Duration) -> Result<Vec<TcpS
         match listener.accept() {
             Ok((mut peer, from)) => {
                 // Whoever speaks something else is not of this run.
-                if let Ok(rank) = greet(&mut peer, world, fingerprint, timeout) {
+                if let Ok(rank) = greet(&mut peer, world, run, timeout) {
                     let slot = &mut peers[rank? - 1];
                     if slot.is_some() {
                         return Err(format!(
@@ -219,21 +224,26 @@ fn accept(world: &World, fingerprint: u64, timeout: Duration) -> Result<Vec<TcpS
 fn greet(
     peer: &mut TcpStream,
     world: &World,
-    fingerprint: u64,
+    run: Run,
     timeout: Duration,
 ) -> std::io::Result<Result<usize, String>> {
     prepare(peer, timeout)?;
-    let mut hello = [0; 32];
+    let mut hello = [0; 40];
     peer.read_exact(&mut hello)?;
     let field = |at: usize| u64::from_le_bytes(hello[at..at + 8].try_into().expect("8 bytes"));
     if hello[..8] != MAGIC {
         return Err(ErrorKind::InvalidData.into());
     }
-    let (rank, size, theirs) = (field(8), field(16), field(24));
+    let (rank, size, plan, is_traced) = (field(8), field(16), field(24), field(32) != 0);
     let verdict = if size != world.size as u64 || rank == 0 || rank >= size {
         Err(format!("rank {rank} counts {size} processes, rank 0 counts {}", world.size))
-    } else if theirs != fingerprint {
+    } else if plan != run.plan {
         Err(format!("rank {rank} runs another plan than rank 0"))
+    } else if is_traced != run.is_traced {
+        let (with, without) = if is_traced { (rank, 0) } else { (0, rank) };
+        Err(format!(
+            "rank {with} records a trace, rank {without} does not: give --trace to all processes or to none"
+        ))
     } else {
         Ok(rank as usize)
     };
@@ -241,7 +251,7 @@ fn greet(
     Ok(verdict)
 }
 
-fn call(world: &World, fingerprint: u64, timeout: Duration) -> Result<TcpStream, String> {
+fn call(world: &World, run: Run, timeout: Duration) -> Result<TcpStream, String> {
     let start = Instant::now();
     let cannot = |error: std::io::Error| {
         format!("rank {} cannot reach rank 0 at {}: {error}", world.rank, world.address)
@@ -255,7 +265,7 @@ fn call(world: &World, fingerprint: u64, timeout: Duration) -> Result<TcpStream,
     };
     prepare(&peer, timeout).map_err(cannot)?;
     let mut hello = MAGIC.to_vec();
-    for number in [world.rank as u64, world.size as u64, fingerprint] {
+    for number in [world.rank as u64, world.size as u64, run.plan, u64::from(run.is_traced)] {
         hello.extend(number.to_le_bytes());
     }
     peer.write_all(&hello).map_err(cannot)?;
@@ -297,6 +307,7 @@ mod tests {
     use super::*;
 
     const SOON: Duration = Duration::from_secs(20);
+    const RUN: Run = Run { plan: 7, is_traced: false };
 
     fn world(variables: &[(&str, &str)]) -> Result<World, String> {
         World::of(&|name| {
@@ -355,7 +366,7 @@ mod tests {
             .into_iter()
             .map(|world| {
                 std::thread::spawn(move || {
-                    let mut link = Link::connect(&world, 7, SOON).unwrap();
+                    let mut link = Link::connect(&world, RUN, SOON).unwrap();
                     let mine = vec![world.rank as u8; world.rank];
                     let first = link.all_gather(mine).unwrap();
                     let second = link.all_gather(Vec::new()).unwrap();
@@ -372,18 +383,28 @@ mod tests {
 
     #[test]
     fn a_process_that_runs_something_else_is_told_so_and_one_that_ends_is_missed() {
-        let pair = worlds(2);
-        let other = pair[1].clone();
-        let thread = std::thread::spawn(move || Link::connect(&other, 8, SOON).map(|_| ()));
         let said = |result: Result<Link, CudaError>| result.err().unwrap().to_string();
-        let root = said(Link::connect(&pair[0], 7, SOON));
-        assert_eq!(root, "rendezvous: rank 1 runs another plan than rank 0");
-        assert_eq!(thread.join().unwrap().unwrap_err().to_string(), root);
+        let disagree = |first: Run, second: Run| {
+            let pair = worlds(2);
+            let other = pair[1].clone();
+            let thread =
+                std::thread::spawn(move || Link::connect(&other, second, SOON).map(|_| ()));
+            let root = said(Link::connect(&pair[0], first, SOON));
+            assert_eq!(thread.join().unwrap().unwrap_err().to_string(), root);
+            root
+        };
+        let plan = disagree(RUN, Run { plan: 8, ..RUN });
+        assert_eq!(plan, "rendezvous: rank 1 runs another plan than rank 0");
+        let traced = Run { is_traced: true, ..RUN };
+        let trace = "a trace, rank 1 does not: give --trace to all processes or to none";
+        assert_eq!(disagree(traced, RUN), format!("rendezvous: rank 0 records {trace}"));
+        let trace = "a trace, rank 0 does not: give --trace to all processes or to none";
+        assert_eq!(disagree(RUN, traced), format!("rendezvous: rank 1 records {trace}"));
 
         let pair = worlds(2);
         let other = pair[1].clone();
-        let thread = std::thread::spawn(move || drop(Link::connect(&other, 7, SOON).unwrap()));
-        let mut link = Link::connect(&pair[0], 7, SOON).unwrap();
+        let thread = std::thread::spawn(move || drop(Link::connect(&other, RUN, SOON).unwrap()));
+        let mut link = Link::connect(&pair[0], RUN, SOON).unwrap();
         thread.join().unwrap();
         let start = Instant::now();
         while link.lost().is_none() {
@@ -397,7 +418,7 @@ mod tests {
     fn who_does_not_come_is_named() {
         let world = worlds(3).remove(0);
         let soon = Duration::from_millis(30);
-        let said = Link::connect(&world, 7, soon).err().unwrap().to_string();
+        let said = Link::connect(&world, RUN, soon).err().unwrap().to_string();
         assert!(said.contains("no sign of rank 1, 2 after 30ms"), "{said}");
     }
 }

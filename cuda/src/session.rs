@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use piper_plan::{Code, Kind, Method, Partition, Plan};
+use piper_plan::{Code, Kind, Method, Plan};
 use piper_runtime::manifest::{self, Stored};
 use piper_runtime::{DataSource, DeviceStats, LoadError, StepError, StepReport, StopFlag, report};
 
@@ -19,7 +19,7 @@ use crate::groups::Groups;
 use crate::inputs::HostInput;
 use crate::nccl::Nccl;
 use crate::products::{Gemm, ProductCounts};
-use crate::rendezvous::{Link, World};
+use crate::rendezvous::{Link, Run, World};
 use crate::target::{DeviceInfo, check_ptx};
 use crate::worker::{Command, Failure, Joined, Reply, Shared, Status, Times, work};
 
@@ -39,7 +39,7 @@ pub struct Options {
     pub graphs: bool,
     /// Wait for every operation before the next is issued, so that a fault is found where it happens. Slow.
     pub check_each: bool,
-    /// Record when each instruction runs, for [`Session::trace_json`]. Not with graphs.
+    /// Record when each instruction runs, for [`Session::trace_json`]. Not with graphs; the same for all processes of a run.
     pub trace: bool,
     /// What computes matrix products.
     pub gemm: Gemm,
@@ -142,6 +142,9 @@ impl Session {
     /// # Errors
     /// Whatever stands in the way; see [`CudaError`].
     pub fn load(plan: Plan, options: Options) -> Result<Session, CudaError> {
+        if options.graphs && options.trace {
+            return Err(CudaError::TraceOfGraph);
+        }
         let faults = piper_plan::verify(&plan);
         if !faults.is_empty() {
             let rendered = faults.iter().map(|f| f.render(&plan)).collect();
@@ -155,9 +158,6 @@ impl Session {
             return Err(CudaError::Partition { name: p.name.clone(), why: why.to_owned() });
         }
         let driver = Driver::open()?;
-        if options.graphs && options.trace {
-            return Err(CudaError::TraceOfGraph);
-        }
         if options.graphs {
             driver.check_graphs()?;
         }
@@ -173,7 +173,8 @@ impl Session {
             Nccl::open()?;
         }
         let print = if options.world.size > 1 { fingerprint(&plan) } else { 0 };
-        let link = Link::connect(&options.world, print, options.rendezvous)?;
+        let run = Run { plan: print, is_traced: options.trace };
+        let link = Link::connect(&options.world, run, options.rendezvous)?;
         let shared = Arc::new(Shared {
             groups,
             status: infos.iter().map(|_| Status::default()).collect(),
@@ -313,23 +314,29 @@ impl Session {
 
     /// Remarks on how the plan is run, for people.
     pub fn remarks(&self) -> Vec<String> {
-        let plan = &self.shared.plan;
-        let grids = plan.partitions.iter().filter(|p| p.method == Method::Grid);
+        let (plan, options) = (&self.shared.plan, &self.shared.options);
+        let grids = plan.partitions.iter().enumerate().filter(|(_, p)| p.method == Method::Grid);
         let products = self.products().and_then(|products| {
             let library = CublasLt::open().ok()?;
-            Some(products.told(&library.version))
+            Some(products.told(&library.version, options.world.size > 1))
         });
-        let grids = grids.map(|p| {
+        let grids = grids.map(|(at, p)| {
             let nccl = match p.ctas {
                 Some((_, most)) => format!("{most} blocks"),
                 None => "whatever NCCL takes".to_owned(),
             };
-            let kernels = match most_blocks(plan, p) {
+            let kernels = match most_blocks(plan, at) {
                 blocks if blocks <= u64::from(p.size) => format!("{} blocks", p.size),
                 blocks => format!("the {blocks} blocks that they were compiled for"),
             };
+            let products = match options.gemm {
+                Gemm::Own => String::new(),
+                Gemm::CublasLt => {
+                    format!("; cuBLASLt is asked to fill {} multiprocessors, but chooses its own grids", p.size)
+                }
+            };
             format!(
-                "partition {}: its communicators keep to {nccl}, its kernels to {kernels}",
+                "partition {}: its communicators keep to {nccl}, its kernels to {kernels}{products}",
                 p.name
             )
         });
@@ -531,12 +538,13 @@ impl Session {
 }
 
 /// Most blocks of a launch on the streams of a partition.
-fn most_blocks(plan: &Plan, partition: &Partition) -> u64 {
+fn most_blocks(plan: &Plan, partition: usize) -> u64 {
     let Code::Ptx(ptx) = &plan.code else { return 0 };
     let mut most = 0;
     for program in &plan.programs {
         for instr in &program.instrs {
-            let is_here = partition.streams.contains(&program.streams[usize::from(instr.stream)]);
+            let stream = &program.streams[usize::from(instr.stream)];
+            let is_here = plan.partition_of(stream) == Some(partition);
             let Kind::Launch { kernel, .. } = &instr.kind else { continue };
             for stage in ptx.kernels[kernel.index()].stages.iter().filter(|_| is_here) {
                 most = stage.grid.iter().map(|n| u64::from(*n)).product::<u64>().max(most);
@@ -581,6 +589,13 @@ mod tests {
             driver: "12.8".to_owned(),
             handle: 0,
         }
+    }
+
+    #[test]
+    fn a_graph_is_not_traced_whatever_the_machine_has() {
+        let options = Options { graphs: true, trace: true, ..Options::default() };
+        let refused = Session::load(Plan::default(), options).err().unwrap();
+        assert!(matches!(refused, CudaError::TraceOfGraph), "{refused}");
     }
 
     #[test]

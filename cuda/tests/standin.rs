@@ -2,7 +2,7 @@
 //!
 //! Libraries are found when a process starts, so each test runs this program once more with its other half.
 
-use piper_cuda::{CudaError, Options, Session};
+use piper_cuda::{CudaError, Gemm, Options, Session, World};
 use piper_plan::*;
 use piper_runtime::{KernelLibrary, SliceMut, StepError, StepReport};
 
@@ -365,6 +365,76 @@ fn inner_code() {
     assert!(load(none).to_string().contains("carries no code, not PTX"));
 }
 
+/// A plan of two devices that do nothing.
+fn on_two_devices(arena_bytes: u64, buffers: Vec<Buffer>) -> Plan {
+    Plan {
+        mesh: vec![Axis { name: "x".into(), size: 2 }],
+        programs: vec![Program {
+            name: "p".into(),
+            arena_bytes,
+            buffers,
+            streams: vec!["main".into()],
+            ..Program::default()
+        }],
+        device_program: vec![ProgramId(0); 2],
+        code: Code::Ptx(Ptx { chip: "sm_80".into(), ..Ptx::default() }),
+        ..Plan::default()
+    }
+}
+
+#[test]
+fn what_is_said_to_be_a_product_without_parameters_is_not_taken() {
+    on_standins("inner_product", 1, None);
+}
+
+#[test]
+#[ignore = "the other half of a test"]
+fn inner_product() {
+    if !is_inner() {
+        return;
+    }
+    let mut plan = faulty(PTX, "bad");
+    plan.kernels[1].params.clear();
+    if let Kind::Launch { args, .. } = &mut plan.programs[0].instrs[1].kind {
+        args.clear();
+    }
+    let Code::Ptx(ptx) = &mut plan.code else { panic!("PTX") };
+    // With what follows its sums its parameters are not checked against its sizes.
+    ptx.kernels[1].product = Some(Product { epilogue: true, ..Product::default() });
+    let options = Options { gemm: Gemm::CublasLt, ..Options::default() };
+    let said = Session::load(plan, options).unwrap().remarks().concat();
+    assert!(said.contains("computes 0 of 1 matrix products"), "{said}");
+    assert!(said.contains("kept 1 for what follows their sums"), "{said}");
+}
+
+#[test]
+fn a_trace_that_another_process_does_not_give_its_part_of_is_lost() {
+    on_standins("inner_lost_trace", 2, None);
+}
+
+#[test]
+#[ignore = "the other half of a test"]
+fn inner_lost_trace() {
+    if !is_inner() {
+        return;
+    }
+    // A port that was free a moment ago.
+    let place = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let plan = on_two_devices(0, vec![]);
+    let load = |rank| {
+        let world = World { rank, size: 2, local_rank: rank, address: place.to_string() };
+        let options = Options { world, trace: true, ..Options::default() };
+        Session::load(plan.clone(), options).unwrap()
+    };
+    let said = std::thread::scope(|scope| {
+        let other = scope.spawn(|| drop(load(1)));
+        let first = load(0);
+        other.join().unwrap();
+        first.trace_json().unwrap_err().to_string()
+    });
+    assert!(said.contains("rank 1"), "{said}");
+}
+
 #[test]
 fn state_is_read_and_replaced() {
     on_standins("inner_state", 2, None);
@@ -376,7 +446,6 @@ fn inner_state() {
     if !is_inner() {
         return;
     }
-    let axis = Axis { name: "x".into(), size: 2 };
     let comm = Comm { name: "x".into(), members: vec![vec![(X, 0)], vec![(X, 1)]] };
     let home = Home {
         program: ProgramId(0),
@@ -393,25 +462,13 @@ fn inner_state() {
     };
     let buffer =
         Buffer { name: "shard".into(), offset: 0, elems: 3, dtype: DType::F32, persistent: true };
-    let plan = Plan {
-        mesh: vec![axis],
-        comms: vec![comm],
-        programs: vec![Program {
-            name: "p".into(),
-            arena_bytes: 64,
-            buffers: vec![buffer],
-            streams: vec!["main".into()],
-            ..Program::default()
-        }],
-        device_program: vec![ProgramId(0); 2],
-        states: States { tensors: vec![state] },
-        ..Plan::default()
-    };
+    let mut plan = on_two_devices(64, vec![buffer]);
+    plan.comms = vec![comm];
+    plan.states.tensors = vec![state];
+    let on_threads = Plan { code: Code::None, ..plan.clone() };
     let threads =
-        piper_runtime::Session::load(plan.clone(), &None_, piper_runtime::Options::default())
+        piper_runtime::Session::load(on_threads, &None_, piper_runtime::Options::default())
             .unwrap();
-    let ptx = Ptx { chip: "sm_80".into(), ..Ptx::default() };
-    let plan = Plan { code: Code::Ptx(ptx), ..plan };
     let mut gpus = Session::load(plan, Options::default()).unwrap();
     let initial = gpus.state("w").unwrap();
     assert_eq!(initial, threads.state("w").unwrap());

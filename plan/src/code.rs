@@ -155,14 +155,24 @@ fn mismatch(product: &Product, declared: &KernelDecl) -> Option<String> {
     let first = declared.params.iter().position(|p| p.mode != Mode::Read);
     let is_last = first == writes && writes.is_some_and(|at| at + 1 == declared.params.len());
     let elems = product.elems().filter(|elems| have.eq(elems.iter().copied()));
-    if elems.is_some() && is_one_type && is_last && declared.scalars == 0 {
-        return None;
-    }
     let Product { m, n, k, batch, .. } = product;
-    Some(format!(
-        "kernel {} is said to be {batch} product(s) of {m}x{k} and {k}x{n}, which its parameters are not",
-        declared.symbol
-    ))
+    if elems.is_none() || !is_one_type || !is_last || declared.scalars > 0 {
+        return Some(format!(
+            "kernel {} is said to be {batch} product(s) of {m}x{k} and {k}x{n}, which its parameters are not",
+            declared.symbol
+        ));
+    }
+    let (mode, what) = match product.accumulate {
+        true => (Mode::ReadWrite, "added to its result"),
+        false => (Mode::Write, "written over its result"),
+    };
+    let is_so = declared.params.last().is_some_and(|result| result.mode == mode);
+    (!is_so).then(|| {
+        format!(
+            "kernel {} is said to be a product that is {what}, which is not how it takes that",
+            declared.symbol
+        )
+    })
 }
 
 /// Launches with a buffer that does not begin at a multiple of [`PTX_ALIGN`].
@@ -242,6 +252,20 @@ mod tests {
         let Code::Ptx(ptx) = &mut other.code else { panic!("PTX") };
         ptx.kernels[0].product = Some(Product { m: 1, n: 1, k: 1, batch: 1, ..Product::default() });
         assert!(said(&other).contains("1 product(s) of 1x1 and 1x1, which its parameters are not"));
+        // A product of one element each, and what it does to the third.
+        let multiplies = |mode: Mode, accumulate: bool| {
+            let mut plan = plan(16, stage.clone());
+            let param = |mode| Param { mode, dtype: DType::F32, elems: 1 };
+            plan.kernels[0].params = vec![param(Mode::Read), param(Mode::Read), param(mode)];
+            let Code::Ptx(ptx) = &mut plan.code else { panic!("PTX") };
+            let one = Product { m: 1, n: 1, k: 1, batch: 1, ..Product::default() };
+            ptx.kernels[0].product = Some(Product { accumulate, ..one });
+            faults(&plan).iter().map(|f| f.render(&plan)).collect::<String>()
+        };
+        assert_eq!(multiplies(Mode::Write, false), "");
+        assert_eq!(multiplies(Mode::ReadWrite, true), "");
+        assert!(multiplies(Mode::ReadWrite, false).contains("a product that is written over its"));
+        assert!(multiplies(Mode::Write, true).contains("a product that is added to its result"));
         let mut short = plan(16, stage);
         if let Code::Ptx(ptx) = &mut short.code {
             ptx.kernels.clear();

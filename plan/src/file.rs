@@ -48,9 +48,7 @@ pub enum ReadError {
         need: u64,
     },
     /// It is of another format version.
-    #[error(
-        "plan of format version {found}; this build reads version {VERSION} (recompile the plan, or use the matching build)"
-    )]
+    #[error("plan of format version {found}; this build reads version {VERSION}")]
     Version {
         /// The file's version.
         found: u32,

@@ -23,8 +23,8 @@
 
 // FOLDER: error: cannot write plan '{{.*}}.none/a.pplan': the folder does not exist
 
-// NEWER: error: '{{.*}}.newer.pplan': {{.*}}format version
-// NEWER: help:
+// NEWER: error: '{{.*}}.newer.pplan': plan of format version {{[0-9]+}}; this build reads version {{[0-9]+}}
+// NEWER: help: compile the .pir again with this build, or run it with the build that wrote it
 
 // STUCK: error: '{{.*}}.stuck.pplan'{{.*}}not safe to run
 // STUCK: deadlock

@@ -186,7 +186,7 @@ fn measure(
     for _ in 0..4 {
         engine.step(corpus).map_err(fault)?;
     }
-    let text = engine.trace().unwrap_or_default();
+    let text = engine.trace()?.unwrap_or_default();
     let trace: serde_json::Value =
         serde_json::from_str(&text).map_err(|e| Failure::new(e.to_string()))?;
     let mut launches: BTreeMap<String, Vec<f64>> = BTreeMap::new();

@@ -94,12 +94,6 @@ pub fn check(args: &RunArgs) -> Result<(), Failure> {
         }
         return Ok(());
     }
-    if args.gemm != Gemm::Own && args.compile_only {
-        return Err(Failure::with_hint(
-            "--gemm is chosen when a plan is run, not when it is compiled",
-            "leave --gemm out here",
-        ));
-    }
     if let Some(level) = args.level.filter(|level| *level != Level::Native) {
         return Err(Failure::with_hint(
             format!("GPUs run machine code, not level {}", level.text()),
@@ -232,8 +226,8 @@ impl Engine for CudaEngine {
         uses.into_iter().map(|(device, memory)| (mesh.render(device), memory)).collect()
     }
 
-    fn trace(&self) -> Option<String> {
-        // Processes that are gone have been told of by the step.
-        self.session.trace_json().ok()
+    fn trace(&self) -> Result<Option<String>, Failure> {
+        let failed = |error: CudaError| Failure::new(format!("the trace is lost: {error}"));
+        self.session.trace_json().map(Some).map_err(failed)
     }
 }

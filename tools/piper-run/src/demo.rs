@@ -81,7 +81,7 @@ pub fn demo(args: &DemoArgs, stop: &StopFlag) -> Result<Ending, Failure> {
     progress.finish();
     let trained = trained?;
     say!("\n== Result ==\n\n{}", summary(&trained, tokens, &engine.memory(), tier));
-    if let Some(text) = engine.trace() {
+    if let Some(text) = engine.trace()? {
         files::write("trace", &trace, text.as_bytes())?;
         say!("The trace lies at {} (open it at https://ui.perfetto.dev).", trace.display());
     }

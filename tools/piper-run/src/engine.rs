@@ -69,9 +69,12 @@ pub trait Engine {
         None
     }
 
-    /// The steps so far as a Perfetto trace, if they were recorded.
-    fn trace(&self) -> Option<String> {
-        None
+    /// The steps so far as a Perfetto trace; `None` where nothing runs at the same time as anything else.
+    ///
+    /// # Errors
+    /// Another process that has recorded part of it is gone.
+    fn trace(&self) -> Result<Option<String>, Failure> {
+        Ok(None)
     }
 }
 
@@ -232,7 +235,7 @@ impl Engine for PlanEngine {
         self.code.as_ref()
     }
 
-    fn trace(&self) -> Option<String> {
-        Some(self.session.trace_json())
+    fn trace(&self) -> Result<Option<String>, Failure> {
+        Ok(Some(self.session.trace_json()))
     }
 }

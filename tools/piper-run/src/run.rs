@@ -8,7 +8,7 @@ use piper_codegen::{Cache, Compiler, Isolation, Target};
 use piper_plan::{Code, Plan};
 use piper_runtime::{MemoryUse, NativeLibrary, StopFlag};
 
-use crate::args::{Backend, Level, RunArgs};
+use crate::args::{Backend, Gemm, Level, RunArgs};
 use crate::compare::Tier;
 use crate::compile::{Compiled, compile, feeds_of_plan};
 use crate::cuda::{CudaEngine, CudaOptions};
@@ -105,6 +105,7 @@ fn runtime_options(options: &EngineOptions) -> piper_runtime::Options {
 /// # Errors
 /// Anything wrong with the input, the data, an output path, or a step.
 pub fn run(args: &RunArgs, stop: &StopFlag) -> Result<Ending, Failure> {
+    check_compile_only(args)?;
     for (what, path) in [("plan", &args.output), ("trace", &args.trace)] {
         path.as_ref().map_or(Ok(()), |path| files::check_writable(what, path))?;
     }
@@ -112,6 +113,24 @@ pub fn run(args: &RunArgs, stop: &StopFlag) -> Result<Ending, Failure> {
     match Source::read(&args.input)? {
         Source::Text { name, text } => run_text(args, stop, &name, &text),
         Source::Plan(plan) => run_plan(args, stop, *plan),
+    }
+}
+
+/// Flags of steps have no meaning where none is taken.
+fn check_compile_only(args: &RunArgs) -> Result<(), Failure> {
+    let of_steps = [
+        ("--gemm", args.gemm != Gemm::Own),
+        ("--graphs", args.graphs),
+        ("--check-launches", args.check_launches),
+        ("--trace", args.trace.is_some()),
+        ("--compare-single", args.compare_single),
+    ];
+    match of_steps.iter().find(|(_, is_given)| args.compile_only && *is_given) {
+        Some((flag, _)) => Err(Failure::with_hint(
+            format!("{flag} is for steps, and --compile-only takes none"),
+            format!("leave {flag} out here, and give it when the plan is run"),
+        )),
+        None => Ok(()),
     }
 }
 
@@ -198,7 +217,7 @@ fn run_text(args: &RunArgs, stop: &StopFlag, name: &str, text: &str) -> Result<E
         single.as_mut().map(|single| open(single, &reference_options)).transpose()?;
     let trained = train(args, &training, &mut *engine, reference.as_deref_mut(), tokens, is_quiet)?;
     if is_quiet {
-        quiet_trace(args, &*engine);
+        quiet_trace(args, &*engine)?;
         return Ok(ending(&trained, tier));
     }
     conclude(args, &*engine, &trained, tokens, tier)
@@ -353,7 +372,7 @@ fn run_plan(args: &RunArgs, stop: &StopFlag, plan: Plan) -> Result<Ending, Failu
         }
         (code, Backend::Cuda) => {
             if let (Some(target), Code::Ptx(ptx)) = (&args.target, code)
-                && *target != ptx.chip
+                && cuda::chip_named(target)?.architecture() != ptx.chip
             {
                 return Err(Failure::with_hint(
                     format!("'{shown}' is compiled for {}, not {target}", ptx.chip),
@@ -371,17 +390,18 @@ fn run_plan(args: &RunArgs, stop: &StopFlag, plan: Plan) -> Result<Ending, Failu
     };
     let trained = train(args, &training, &mut *engine, None, tokens, is_quiet)?;
     if is_quiet {
-        quiet_trace(args, &*engine);
+        quiet_trace(args, &*engine)?;
         return Ok(ending(&trained, Tier::F32));
     }
     conclude(args, &*engine, &trained, tokens, Tier::F32)
 }
 
 /// Gives what this process has of a trace to the one that writes it.
-fn quiet_trace(args: &RunArgs, engine: &dyn Engine) {
+fn quiet_trace(args: &RunArgs, engine: &dyn Engine) -> Result<(), Failure> {
     if args.trace.is_some() {
-        engine.trace();
+        engine.trace()?;
     }
+    Ok(())
 }
 
 /// Prints the summary and writes the trace.
@@ -394,7 +414,7 @@ fn conclude(
 ) -> Result<Ending, Failure> {
     say!("{}", summary(trained, tokens, &engine.memory(), tier).trim_end());
     if let Some(path) = &args.trace {
-        match engine.trace() {
+        match engine.trace()? {
             Some(trace) => {
                 files::write("trace", path, trace.as_bytes())?;
                 say!("trace written to {} (open it at https://ui.perfetto.dev)", path.display());
@@ -458,4 +478,48 @@ pub fn summary(
         out += &comparison.report(tier);
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::engine::{Step, StepFault, Values};
+
+    /// Has taken its steps beside another process, which is gone.
+    struct Left;
+
+    impl Engine for Left {
+        fn step(&mut self, _: &Corpus) -> Result<Step, StepFault> {
+            Err(StepFault::Stopped)
+        }
+
+        fn parameters(&self) -> Result<Values, Failure> {
+            Ok(Values::default())
+        }
+
+        fn trace(&self) -> Result<Option<String>, Failure> {
+            Err(Failure::new("the trace is lost: the process of rank 1 has ended"))
+        }
+    }
+
+    #[test]
+    fn a_trace_that_fails_fails_the_run() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let trace = folder.path().join("trace.json");
+        let plain = ["piper-run", "train.pir", "--data", "text.txt"];
+        let flags = ["--trace", trace.to_str().expect("UTF-8")];
+        let args = RunArgs::parse_from(plain.iter().chain(&flags));
+        let trained = Trained::default();
+        let wrote = conclude(&args, &Left, &trained, 1, Tier::F32);
+        let gave = quiet_trace(&args, &Left);
+        for failure in [wrote.err(), gave.err()] {
+            assert!(failure.expect("a failure").to_string().contains("rank 1 has ended"));
+        }
+        assert!(!trace.exists());
+        let untraced = RunArgs::parse_from(plain);
+        assert!(conclude(&untraced, &Left, &trained, 1, Tier::F32).is_ok());
+        assert!(quiet_trace(&untraced, &Left).is_ok());
+    }
 }

@@ -55,7 +55,9 @@ fn plan_failure(name: &str, error: &ReadError) -> Failure {
         ReadError::NotAPlan => {
             "plans are written by piper-run --compile-only -o FILE.pplan; text files end in .pir"
         }
-        ReadError::Version { .. } => "compile the .pir again with this build",
+        ReadError::Version { .. } => {
+            "compile the .pir again with this build, or run it with the build that wrote it"
+        }
         _ => "copy the file again, or compile the .pir again",
     };
     Failure::with_hint(format!("'{name}': {error}"), hint)
@@ -84,7 +86,9 @@ mod tests {
         assert!(said("a.pplan", b"").contains("not a plan"));
         let mut newer = whole.clone();
         newer[8] = 99;
-        assert!(said("a.pplan", &newer).contains("format version 99"));
+        let newer = said("a.pplan", &newer);
+        assert!(newer.contains("format version 99"), "{newer}");
+        assert_eq!(newer.matches("compile").count(), 1, "one piece of advice: {newer}");
         let mut changed = whole.clone();
         *changed.last_mut().expect("a body") ^= 1;
         assert!(said("a.pplan", &changed).contains("checksum"));

@@ -9,6 +9,9 @@ use std::process::{Command, Output, Stdio};
 
 use piper_run::models::{ADAMW, Gpt, Strategy};
 
+#[path = "cuda/products.rs"]
+mod products;
+
 const MODEL: Gpt = Gpt {
     layers: 2,
     stages: 2,
@@ -55,6 +58,9 @@ impl Folder {
 
 const PIPELINE: &str =
     r#"strategy.pipeline over "pp" stages = "PP" schedule = "1f1b" microbatches = 4"#;
+
+/// The same, with two multiprocessors for kernels.
+const PIPELINE_IN_GRIDS: &str = "strategy.pipeline over \"pp\" stages = \"PP\" schedule = \"1f1b\" microbatches = 4\nstrategy.sm_partition arch = \"sm_90\" comm = 130 streams = [\"comm\"] ctas = 2 method = \"grid\"";
 
 /// Does something different here depends on a driver that is really there.
 fn has_driver() -> bool {
@@ -124,48 +130,6 @@ fn steps_replayed_as_graphs_are_the_same_steps() {
     trains(1, &folder, &folder.one_device(), &["--graphs"], None);
 }
 
-/// What a run by cuBLASLt says of products: how many went there, of how many.
-fn products(folder: &Folder, model: &Path, devices: usize, more: &[&str]) -> (u64, u64, String) {
-    let mut command = on_standins(devices);
-    arguments(&mut command, folder, model).args(["--gemm", "cublaslt"]).args(more);
-    let output = command.output().expect("the program starts");
-    let (out, err) = text(&output);
-    assert!(output.status.success(), "{out}{err}");
-    let line = err.lines().find(|line| line.starts_with("remark: cuBLASLt ")).expect("a remark");
-    let numbers: Vec<u64> = line.split(' ').filter_map(|word| word.parse().ok()).collect();
-    (numbers[0], numbers[1], format!("{line}\n{out}"))
-}
-
-#[test]
-fn products_by_cublaslt_are_the_same_products() {
-    let folder = Folder::new();
-    let model = folder.one_device();
-    trains(1, &folder, &model, &["--gemm", "cublaslt"], None);
-    trains(1, &folder, &model, &["--gemm", "cublaslt", "--graphs"], Some(1));
-    let (taken, of, said) = products(&folder, &model, 1, &[]);
-    assert!(
-        said.contains("cuBLASLt 12.8.4 computes") && said.contains("launches in all"),
-        "{said}"
-    );
-    assert!(0 < taken && taken <= of, "{said}");
-    // Its workspace is counted, beside that of the plan's kernels.
-    let workspace = |said: &str| -> u64 {
-        let row = said.lines().find(|line| line.starts_with('{')).expect("a row");
-        row.split_whitespace().last().and_then(|n| n.parse().ok()).expect("bytes")
-    };
-    let own = arguments(&mut on_standins(1), &folder, &model).output().unwrap();
-    assert!(workspace(&said) > workspace(&text(&own).0), "{said}");
-}
-
-#[test]
-fn products_by_cublaslt_train_a_pipeline_and_in_mixed_precision() {
-    let folder = Folder::new();
-    trains(2, &folder, &folder.pipeline(), &["--gemm", "cublaslt"], Some(2));
-    let directives = "strategy.split \"MB\" into 2\nstrategy.zero over \"dp\" stage = 1\nstrategy.precision compute = bf16 master = f32 reduce = f32";
-    let model = folder.model(1, r#""dp" = 2"#, directives);
-    trains(2, &folder, &model, &["--gemm", "cublaslt"], None);
-}
-
 #[test]
 fn without_cublaslt_or_with_an_old_one_a_line_says_so() {
     let folder = Folder::new();
@@ -212,8 +176,7 @@ fn mixed_precision_trains() {
 #[test]
 fn launches_in_a_partition_of_grids_keep_to_it_with_the_same_numbers() {
     let folder = Folder::new();
-    let directives = "strategy.pipeline over \"pp\" stages = \"PP\" schedule = \"1f1b\" microbatches = 4\nstrategy.sm_partition arch = \"sm_90\" comm = 130 streams = [\"comm\"] ctas = 2 method = \"grid\"";
-    let model = folder.model(2, r#""pp" = 2"#, directives);
+    let model = folder.model(2, r#""pp" = 2"#, PIPELINE_IN_GRIDS);
     for more in [&[][..], &["--gemm", "cublaslt"]] {
         trains(2, &folder, &model, more, Some(5));
     }
@@ -254,6 +217,15 @@ fn dualpipe_with_replicas_and_sharded_state_trains_on_four() {
 
 /// What two processes of a launcher say, which train together; flags of each are added.
 fn two_processes(folder: &Folder, model: &Path, more: &[&[&str]; 2]) -> (String, String) {
+    let (first, second) = two_outputs(folder, model, more);
+    for output in [&first, &second] {
+        assert!(output.status.success(), "{:?}", text(output));
+    }
+    (text(&first).0, text(&second).0)
+}
+
+/// How two processes of a launcher end.
+fn two_outputs(folder: &Folder, model: &Path, more: &[&[&str]; 2]) -> (Output, Output) {
     // A port that was free a moment ago.
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let start = |rank: usize| {
@@ -266,11 +238,7 @@ fn two_processes(folder: &Folder, model: &Path, more: &[&[&str]; 2]) -> (String,
     };
     let second = start(1);
     let first = start(0).wait_with_output().expect("it ends");
-    let second = second.wait_with_output().expect("it ends");
-    for output in [&first, &second] {
-        assert!(output.status.success(), "{:?}", text(output));
-    }
-    (text(&first).0, text(&second).0)
+    (first, second.wait_with_output().expect("it ends"))
 }
 
 #[test]
@@ -280,6 +248,21 @@ fn processes_that_a_launcher_starts_train_together() {
     let (first, second) = two_processes(&folder, &folder.pipeline(), &[beside, beside]);
     assert!(first.contains("verdict     the same numbers"), "{first}");
     assert!(second.is_empty(), "{second}");
+}
+
+#[test]
+fn a_trace_of_one_process_alone_is_refused_at_the_start() {
+    let folder = Folder::new();
+    let file = folder.0.path().join("trace.json");
+    let flags = ["--trace", file.to_str().unwrap()];
+    let (first, second) = two_outputs(&folder, &folder.pipeline(), &[&flags, &[]]);
+    let wanted =
+        "rank 0 records a trace, rank 1 does not: give --trace to all processes or to none";
+    for output in [&first, &second] {
+        assert!(refused(output).contains(wanted), "{:?}", text(output));
+        assert!(!text(output).0.contains("loss"), "{:?}", text(output));
+    }
+    assert!(!file.exists());
 }
 
 #[test]
@@ -293,6 +276,21 @@ fn a_compiled_plan_runs_where_its_chip_is() {
     let output = arguments(&mut on_standins(1), &folder, &plan).output().unwrap();
     let (out, err) = text(&output);
     assert!(output.status.success() && out.contains("3 steps in"), "{out}{err}");
+
+    // A form of code for one architecture.
+    let mut same = on_standins(1);
+    same.args(["--target", "sm_90a+wgmma"]);
+    let (out, err) = text(&arguments(&mut same, &folder, &plan).output().unwrap());
+    assert!(out.contains("3 steps in"), "{out}{err}");
+    for (target, wanted) in [
+        ("sm_80", "is compiled for sm_90a, not sm_80"),
+        ("sm_35", "there is no PTX for target 'sm_35'"),
+    ] {
+        let mut wrong = on_standins(1);
+        wrong.args(["--target", target]);
+        let said = refused(&arguments(&mut wrong, &folder, &plan).output().unwrap());
+        assert!(said.contains(wanted), "{said}");
+    }
 
     let mut other = on_standins(1);
     other.env("PIPER_STANDIN_CHIP", "sm_80");
@@ -517,6 +515,27 @@ fn flags_of_gpus_need_the_back_end() {
         let said = refused(&command.output().unwrap());
         assert!(said.contains(flags[0]) && said.contains("is for --backend cuda"), "{said}");
     }
+}
+
+#[test]
+fn flags_of_steps_are_refused_where_none_is_taken() {
+    let folder = Folder::new();
+    let (model, trace) = (folder.one_device(), folder.0.path().join("trace.json"));
+    let flags = [
+        &["--gemm", "cublaslt"][..],
+        &["--graphs"],
+        &["--check-launches"],
+        &["--trace", trace.to_str().unwrap()],
+        &["--compare-single"],
+    ];
+    for (flags, gpu) in flags.iter().flat_map(|f| [(f, &[][..]), (f, &["--backend", "cuda"])]) {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_piper-run"));
+        command.arg(&model).arg("--compile-only").args(gpu).args(*flags);
+        let said = refused(&command.output().unwrap());
+        let wanted = format!("error: {} is for steps, and --compile-only takes none\n", flags[0]);
+        assert!(said.starts_with(&wanted), "{said}");
+    }
+    assert!(!trace.exists());
 }
 
 #[test]
