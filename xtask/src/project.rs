@@ -84,31 +84,29 @@ impl Project {
         command
     }
 
-    /// Options that switch the feature `llvm` on where it exists, or every default feature off without LLVM.
+    /// Options that switch the feature `llvm` on where it exists; no default feature needs LLVM.
     pub(crate) fn features_of(&self, package: Option<&str>, has_llvm: bool) -> Vec<String> {
-        self.features(package, has_llvm, false)
+        options(self.with_llvm(package, has_llvm))
     }
 
-    /// Options for the whole workspace; with MLIR, what is checked by it is built, too. One choice for all steps of a run:
-    /// crates are built once.
+    /// Options for the whole workspace: with the module of the Python package, and with MLIR, if it is there. One choice for all
+    /// steps of a run: crates are built once.
     pub(crate) fn all_features(&self, has_llvm: bool, has_mlir: bool) -> Vec<String> {
-        self.features(None, has_llvm, has_mlir)
-    }
-
-    fn features(&self, package: Option<&str>, has_llvm: bool, has_mlir: bool) -> Vec<String> {
-        if !has_llvm {
-            return vec!["--no-default-features".into()];
-        }
-        let packages =
-            self.packages.iter().filter(|p| package.is_none_or(|name| p["name"] == name));
-        let mut features: Vec<String> = packages
-            .filter(|p| !p["features"]["llvm"].is_null())
-            .filter_map(|p| Some(format!("{}/llvm", p["name"].as_str()?)))
-            .collect();
-        if has_mlir {
+        let mut features = self.with_llvm(None, has_llvm);
+        features.push("piper-python/extension".into());
+        if has_llvm && has_mlir {
             features.push("piper-mlir/mlir".into());
         }
-        if features.is_empty() { Vec::new() } else { vec!["--features".into(), features.join(",")] }
+        options(features)
+    }
+
+    fn with_llvm(&self, package: Option<&str>, has_llvm: bool) -> Vec<String> {
+        let packages =
+            self.packages.iter().filter(|p| package.is_none_or(|name| p["name"] == name));
+        packages
+            .filter(|p| has_llvm && !p["features"]["llvm"].is_null())
+            .filter_map(|p| Some(format!("{}/llvm", p["name"].as_str()?)))
+            .collect()
     }
 
     /// Package and name of each target of this kind (`test`, `bench`) whose name is wanted.
@@ -132,4 +130,8 @@ impl Project {
         }
         found
     }
+}
+
+fn options(features: Vec<String>) -> Vec<String> {
+    if features.is_empty() { Vec::new() } else { vec!["--features".into(), features.join(",")] }
 }

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use piper_ir::diag::Reporter;
-use piper_ir::pass::{Instrumentation, PassInfo, PassManager, PassRegistry, RunOptions};
+use piper_ir::pass::{self, Instrumentation, PassInfo, PassManager, PassRegistry, RunOptions};
 use piper_ir::text::parse_module;
 use piper_ir::verify::verify;
 use piper_ir::{Context, Dialect, Module, SourceFile, Sources};
@@ -160,16 +160,17 @@ impl Compiler {
     ) -> Result<Vec<Message>, Failure> {
         let ctx = program.module.ctx_arc();
         let mut reporter = Reporter::new(&ctx);
-        let pipeline = manager.text();
+        let mut panicked = Panicked::default();
         // The module is given up after a panic, so that nobody sees it half changed.
         let module = &mut program.module;
-        let mut run = || manager.run(module, &mut reporter, &self.options, &mut Silent).is_ok();
+        let mut run = || manager.run(module, &mut reporter, &self.options, &mut panicked).is_ok();
         match catch_unwind(AssertUnwindSafe(&mut run)) {
             Ok(is_done) => program.outcome(reporter, is_done),
             Err(payload) => {
                 program.module = Module::new(ctx.clone());
+                let pass = panicked.0.unwrap_or_else(|| "the pass manager".to_owned());
                 Err(Failure::with_hint(
-                    format!("a pass of '{pipeline}' panicked: {}", panic_text(&*payload)),
+                    format!("{pass} panicked: {}", panic_text(&*payload)),
                     "this is a fault of the pass, not of its input; please report it",
                 ))
             }
@@ -177,9 +178,15 @@ impl Compiler {
     }
 }
 
-struct Silent;
+/// Which pass panicked, in words.
+#[derive(Default)]
+struct Panicked(Option<String>);
 
-impl Instrumentation for Silent {}
+impl Instrumentation for Panicked {
+    fn pass_panicked(&mut self, failure: &pass::Failure) {
+        self.0 = Some(failure.pass_text());
+    }
+}
 
 fn panic_text(payload: &(dyn Any + Send)) -> &str {
     let text = payload.downcast_ref::<String>().map(String::as_str);
