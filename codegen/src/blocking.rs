@@ -111,14 +111,14 @@ impl Kernel {
     /// little of them in a cache, of kernels that do not read them again. What lies in a cache need not be fetched to be
     /// overwritten, so such a kernel moves a third less than with plain stores.
     pub(crate) fn streamed_results(&self) -> Vec<usize> {
-        let is_whole = |row: u64| row.is_multiple_of(VIRTUAL_BYTES / self.dtype.computed().bytes());
+        let is_whole = |row: u64| row.is_multiple_of(VIRTUAL_BYTES / self.dtype.bytes());
         let is_streamed = match &self.body {
             Body::Map(m) => {
                 let is_flat =
                     m.operands.iter().all(|o| matches!(o.access, Access::Full | Access::Scalar));
                 is_flat || is_whole(m.cols)
             }
-            Body::Norm(n) | Body::NormDx(n) => is_whole(n.cols),
+            Body::Norm(n) | Body::NormDx { norm: n, .. } => is_whole(n.cols),
             Body::CrossEntropyDx(c) => is_whole(c.vocab),
             Body::Embedding(e) => is_whole(e.dim),
             Body::SwapBlocks { block, .. } => is_whole(*block),

@@ -8,8 +8,6 @@ use crate::kernel::{CrossEntropy, Dtype};
 
 /// Vectors of a row that are looked at together.
 const TOGETHER: u64 = 16;
-/// How far ahead of what is looked at memory is asked for.
-const AHEAD_BYTES: u64 = 4096;
 
 /// What is done to a piece of a row: its first column and number of columns.
 type Piece<'p, 'c> = &'p dyn Fn(I<'c>, u64);
@@ -24,8 +22,6 @@ fn softmax_parts<'c>(e: &Emitter<'c>, logits: P<'c>, vocab: u64) -> (V<'c>, V<'c
         let before = e.get(&largest);
         let most = e.local(before);
         each(&|c, width| {
-            // Exponentials keep the processor from running ahead to the next loads by itself.
-            e.prefetch_for_reading(logits, c, AHEAD_BYTES / logits.element.bytes());
             let value = e.keep(e.load_piece(logits, c, width), width, lowest);
             e.set(&most, e.max(e.get(&most), value));
         });
@@ -36,7 +32,8 @@ fn softmax_parts<'c>(e: &Emitter<'c>, logits: P<'c>, vocab: u64) -> (V<'c>, V<'c
         let subtracted = e.select(is_lowest, zero, most);
         e.set(&sum, e.mul(e.get(&sum), e.weight(e.sub(before, subtracted))));
         each(&|c, width| {
-            let value = e.keep(e.load_piece(logits, c, width), width, lowest);
+            // What comes later is asked for here, where there is more to do meanwhile.
+            let value = e.keep(e.load_streamed(logits, c, width), width, lowest);
             e.set(&sum, e.add(e.get(&sum), e.weight(e.sub(value, subtracted))));
         });
     };
@@ -105,8 +102,7 @@ pub(super) fn gradient<'c>(k: &Launch<'_, 'c>, s: &CrossEntropy) {
         let probability = |logit: V<'c>| e.weight(e.sub(logit, lse));
         let at_target = e.sub(probability(e.load(logits, target)), e.float(1.0));
         e.for_pieces(s.vocab, |c, width| {
-            e.prefetch_for_reading(logits, c, AHEAD_BYTES / logits.element.bytes());
-            let value = probability(e.load_piece(logits, c, width));
+            let value = probability(e.load_streamed(logits, c, width));
             e.store_result(out, c, e.mul(value, factor), width);
         });
         e.store(out, target, e.mul(at_target, factor));

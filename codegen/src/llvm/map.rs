@@ -80,11 +80,8 @@ fn runtime_scalars<'c>(k: &Launch<'_, 'c>, count: u32) -> Vec<V<'c>> {
     (0..count).map(|i| k.e.load(k.scalars, k.e.n(u64::from(i)))).collect()
 }
 
-/// Bytes of an operand from which its elements are asked for ahead: a long body keeps the processor from running ahead to the
-/// next loads by itself, and its own fetching stops where a page ends.
+/// Bytes of an operand from which it is taken to come from memory.
 const LARGE_BYTES: u64 = 4 << 20;
-/// How far ahead.
-const AHEAD_BYTES: u64 = 4096;
 
 /// Emits an elementwise kernel.
 pub(super) fn map<'c>(k: &Launch<'_, 'c>, m: &Map) {
@@ -109,13 +106,8 @@ pub(super) fn map<'c>(k: &Launch<'_, 'c>, m: &Map) {
         let input = |i: u32| {
             let buffer = k.buffers[i as usize];
             match m.operands[i as usize].access {
-                Access::Full => {
-                    if is_large {
-                        let ahead = AHEAD_BYTES / buffer.element.bytes();
-                        e.prefetch_for_reading(buffer, here, ahead);
-                    }
-                    e.load_piece(buffer, here, width)
-                }
+                Access::Full if is_large => e.load_streamed(buffer, here, width),
+                Access::Full => e.load_piece(buffer, here, width),
                 Access::Row => e.load_piece(buffer, c, width),
                 Access::Column => e.load(buffer, r),
                 Access::Scalar => ones[i as usize].expect("loaded above"),

@@ -137,7 +137,16 @@ impl<'c> Emitter<'c> {
         if self.level != VectorLevel::Avx512 {
             return None;
         }
-        let (name, mask) = match (v.get_type().get_size(), self.is_double(value)) {
+        let lanes = u64::from(v.get_type().get_size());
+        let (name, mask) = match (lanes, self.is_double(value)) {
+            (32, false) | (16 | 32, true) => {
+                let half = |v: V<'c>, from| {
+                    self.shuffle(v, v, &(from..from + lanes / 2).collect::<Vec<_>>())
+                };
+                let [low, high] = [0, lanes / 2]
+                    .map(|from| self.scaled_by_instruction(half(value, from), half(x, from), f));
+                return Some(self.shuffle(low?, high?, &(0..lanes).collect::<Vec<_>>()));
+            }
             (16, false) => ("llvm.x86.avx512.mask.scalef.ps.512", self.ctx.i16_type()),
             (8, true) => ("llvm.x86.avx512.mask.scalef.pd.512", self.ctx.i8_type()),
             _ => return None,

@@ -54,7 +54,7 @@ pub(super) fn summed<'c>(
 pub(super) fn cast(k: &Launch<'_, '_>, elems: u64, to: Dtype) {
     let e = k.e;
     k.for_elements(elems, |i, width| {
-        let value = e.load_piece(k.buffers[0], i, width);
+        let value = e.load_streamed(k.buffers[0], i, width);
         e.store_result(k.buffers[1], i, e.convert_lanes(value, to.computed()), width);
     });
 }
@@ -121,6 +121,9 @@ pub(super) fn sum_rows(k: &Launch<'_, '_>, rows: u64, cols: u64) {
     });
 }
 
+/// How many blocks ahead the source of [`swap_blocks`] is asked for: they are far from each other, which no processor foresees.
+const BLOCKS_AHEAD: u64 = 8;
+
 /// `x, y`: block `(i, j)` of the source is block `(j, i)` of the target.
 pub(super) fn swap_blocks(k: &Launch<'_, '_>, a: u64, b: u64, block: u64) {
     let e = k.e;
@@ -131,6 +134,7 @@ pub(super) fn swap_blocks(k: &Launch<'_, '_>, a: u64, b: u64, block: u64) {
             let to = e.imul(e.iadd(e.imul(j, e.n(a)), i), size);
             let (from, to) = (e.at(k.buffers[0], from), e.at(k.buffers[1], to));
             e.for_pieces(block, |c, width| {
+                e.prefetch_for_reading(from, c, BLOCKS_AHEAD * b * block);
                 e.store_result(to, c, e.load_piece(from, c, width), width);
             });
         });
@@ -149,7 +153,7 @@ pub(super) fn sum_squares(k: &Launch<'_, '_>, elems: u64) {
         let end = e.imin(e.iadd(start, e.n(SQUARES)), e.n(elems));
         let sum = e.local(zero);
         e.for_pieces_of(start, end, elems, |i, width| {
-            let value = e.load_piece(k.buffers[0], i, width);
+            let value = e.load_streamed(k.buffers[0], i, width);
             let value = e.convert_lanes(value, Dtype::F64);
             e.set(&sum, e.add(e.get(&sum), e.mul(value, value)));
         });

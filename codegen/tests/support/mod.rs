@@ -147,10 +147,11 @@ impl Native {
         Self { library }
     }
 
-    /// Runs `kernel`, which needs neither scalars nor workspace, on buffers where they lie.
-    pub(crate) fn run_in_place(&self, kernel: &Kernel, buffers: &mut [&mut [f32]]) {
+    /// Runs `kernel`, which needs neither scalars nor workspace, on buffers where they lie, given as bytes.
+    pub(crate) fn run_in_place(&self, kernel: &Kernel, buffers: &mut [&mut [u8]]) {
         for (buffer, parameter) in buffers.iter().zip(kernel.parameters()) {
-            assert_eq!((parameter.elems, parameter.dtype), (buffer.len() as u64, Dtype::F32));
+            assert_eq!(parameter.elems * parameter.dtype.bytes(), buffer.len() as u64);
+            assert_eq!(buffer.as_ptr().align_offset(parameter.dtype.bytes() as usize), 0);
         }
         let pointers: Vec<*mut c_void> =
             buffers.iter_mut().map(|b| b.as_mut_ptr().cast()).collect();

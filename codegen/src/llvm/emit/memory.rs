@@ -7,6 +7,11 @@ use inkwell::FloatPredicate;
 use inkwell::types::{BasicType, BasicTypeEnum, VectorType};
 use inkwell::values::{BasicValue, InstructionValue, PointerValue};
 
+/// How far ahead of what is read memory is asked for, by [`Emitter::load_streamed`].
+const AHEAD_BYTES: u64 = 4096;
+/// Bytes that one request for memory brings.
+const CACHE_LINE_BYTES: usize = 64;
+
 /// A mutable local variable.
 pub(crate) struct Local<'c> {
     slot: PointerValue<'c>,
@@ -209,6 +214,16 @@ impl<'c> Emitter<'c> {
         self.shuffle(piece, zero, &indices)
     }
 
+    /// As [`Self::load_piece`], of an operand that comes from memory: what lies further on is asked for. Where much is done to each
+    /// element the processor does not run ahead to the next loads by itself, and its own fetching stops where a page ends.
+    pub(crate) fn load_streamed(&self, base: P<'c>, index: I<'c>, width: u64) -> V<'c> {
+        let element = base.element.bytes();
+        for line in (0..width * element).step_by(CACHE_LINE_BYTES) {
+            self.prefetch_for_reading(base, index, (AHEAD_BYTES + line) / element);
+        }
+        self.load_piece(base, index, width)
+    }
+
     /// Writes the first `width` lanes and no byte beyond.
     pub(crate) fn store_piece(&self, base: P<'c>, index: I<'c>, value: V<'c>, width: u64) {
         let piece = if width == self.lanes() {
@@ -227,7 +242,8 @@ impl<'c> Emitter<'c> {
         }
         let to = self.at(base, index);
         let value = if to.element == Dtype::Bf16 { self.bf16_bits(value) } else { value };
-        let store = self.aligned_store(to.address, value, width * to.element.bytes());
+        let align = super::VIRTUAL_BYTES.min(width * to.element.bytes());
+        let store = self.aligned_store(to.address, value, align);
         let one = self.ctx.i32_type().const_int(1, false);
         let kind = self.ctx.get_kind_id("nontemporal");
         let node = self.ctx.metadata_node(&[one.into()]);
@@ -235,16 +251,21 @@ impl<'c> Emitter<'c> {
     }
 
     /// Emits `body` so that what it stores with [`Self::store_result`] goes past the caches, and once more without for when
-    /// one of `results` does not lie at a whole virtual vector.
-    pub(crate) fn streaming(&self, results: &[P<'c>], body: impl Fn()) {
+    /// one of `results` does not lie at a whole virtual vector. Where the `body` may have any number of lanes, it gets so many that
+    /// narrow results, too, fill a cache line with each store: half a line past the caches costs as much as a whole one.
+    pub(crate) fn streaming(&self, results: &[P<'c>], has_any_lanes: bool, body: impl Fn()) {
         let address = |p: &P<'c>| built(self.b.build_ptr_to_int(p.address, self.i64(), ""));
         let bits = results.iter().map(address).reduce(|a, b| built(self.b.build_or(a, b, "")));
         let Some(bits) = bits else { return body() };
+        let narrowest = results.iter().map(|p| p.element.bytes()).min().unwrap_or(1);
+        let widened = if has_any_lanes { (self.dtype().bytes() / narrowest).max(1) } else { 1 };
         let is_aligned =
             self.icmp(inkwell::IntPredicate::EQ, self.irem(bits, super::VIRTUAL_BYTES), self.n(0));
         let streamed = || {
             self.streams_results.set(true);
+            self.widened.set(widened);
             body();
+            self.widened.set(1);
             self.streams_results.set(false);
             // Such stores are not ordered with later ones, by which another thread may learn of them.
             let order = inkwell::AtomicOrdering::SequentiallyConsistent;

@@ -41,6 +41,8 @@ pub(crate) struct Emitter<'c> {
     pub(crate) level: VectorLevel,
     attributes: Vec<Attribute>,
     dtype: Cell<Dtype>,
+    /// How many times as many lanes as [`VIRTUAL_BYTES`] hold are worked on together.
+    widened: Cell<u64>,
     /// Whether results that are not read again are stored past the caches.
     streams_results: Cell<bool>,
 }
@@ -91,6 +93,7 @@ impl<'c> Emitter<'c> {
             level: target.vectors,
             attributes,
             dtype: Cell::new(Dtype::F32),
+            widened: Cell::new(1),
             streams_results: Cell::new(false),
         }
     }
@@ -116,7 +119,7 @@ impl<'c> Emitter<'c> {
 
     /// Elements of the virtual vector.
     pub(crate) fn lanes(&self) -> u64 {
-        VIRTUAL_BYTES / self.dtype().bytes()
+        self.widened.get() * VIRTUAL_BYTES / self.dtype().bytes()
     }
 
     pub(crate) fn vector(&self, lanes: u64) -> VectorType<'c> {
