@@ -26,7 +26,7 @@ fn kernels(dtype: Dtype) -> Vec<Kernel> {
     let (batch, seq, heads, head_dim, base, inverse) = (16, 64, 4, 32, Real::new(1e4), false);
     let bodies = [
         Body::Norm(layer),
-        Body::NormDx(layer),
+        Body::NormDx { norm: layer, adds: false },
         Body::NormDw(layer),
         Body::Attention { shape, lse: true },
         Body::AttentionDx(shape),

@@ -45,7 +45,7 @@ fn kernels(dtype: Dtype) -> Vec<(&'static str, String, Kernel)> {
         let norm = Norm { kind: NormKind::Layer, rows, cols, eps: Real::new(1e-5) };
         let name = format!("{rows}x{cols}");
         add("norm", name.clone(), Body::Norm(norm));
-        add("norm dx", name.clone(), Body::NormDx(norm));
+        add("norm dx", name.clone(), Body::NormDx { norm, adds: false });
         add("norm dw", name, Body::NormDw(norm));
     }
     for (rows, vocab) in [(4096, 256), (256, 32000)] {

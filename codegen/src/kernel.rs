@@ -232,8 +232,13 @@ pub enum Body {
     Map(Map),
     /// `x[rows,cols], gamma[cols], [beta[cols]], !y`.
     Norm(Norm),
-    /// `x, gamma, dy, !dx`; statistics recomputed.
-    NormDx(Norm),
+    /// `x, gamma, dy, [added if adds], !dx`; statistics recomputed.
+    NormDx {
+        /// Shape.
+        norm: Norm,
+        /// Whether an operand of the shape of `dx` is added to it.
+        adds: bool,
+    },
     /// `x, dy, !dgamma[cols], [!dbeta[cols]]`; rows summed in ascending order.
     NormDw(Norm),
     /// `q[B,S,H*hd], k[B,S,KV*hd], v[B,S,KV*hd], !o[B,S,H*hd], [!lse[B,H,S] if lse]`: scale `1/sqrt(hd)`, query head

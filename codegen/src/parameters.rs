@@ -43,9 +43,12 @@ impl Kernel {
                 list.push(write(n.rows * n.cols));
                 list
             }
-            Body::NormDx(n) => {
+            &Body::NormDx { norm: n, adds } => {
                 let full = n.rows * n.cols;
-                vec![read(full), read(n.cols), read(full), write(full)]
+                let mut list = vec![read(full), read(n.cols), read(full)];
+                list.extend(adds.then(|| read(full)));
+                list.push(write(full));
+                list
             }
             Body::NormDw(n) => {
                 let mut list = vec![read(n.rows * n.cols), read(n.rows * n.cols), write(n.cols)];
@@ -168,7 +171,7 @@ impl Kernel {
             {
                 return Err("cross entropy needs classes and a non-zero denominator".into());
             }
-            Body::Norm(n) | Body::NormDx(n) | Body::NormDw(n) if n.cols == 0 => {
+            Body::Norm(n) | Body::NormDx { norm: n, .. } | Body::NormDw(n) if n.cols == 0 => {
                 return Err("a norm over no columns is undefined".into());
             }
             _ => {}
@@ -179,7 +182,9 @@ impl Kernel {
         let largest = match &self.body {
             Body::Gemm(g) => size(&[g.batch, g.m.max(1), g.n.max(1), g.k]),
             Body::Map(m) => size(&[m.rows, m.cols]),
-            Body::Norm(n) | Body::NormDx(n) | Body::NormDw(n) => size(&[n.rows, n.cols]),
+            Body::Norm(n) | Body::NormDx { norm: n, .. } | Body::NormDw(n) => {
+                size(&[n.rows, n.cols])
+            }
             Body::Attention { shape: s, .. } | Body::AttentionDx(s) => {
                 size(&[s.batch, s.seq, s.heads, s.head_dim]).max(size(&[s.seq, s.seq]))
             }
@@ -217,7 +222,7 @@ impl Kernel {
             Body::Gemm(_) => "gemm",
             Body::Map(_) => "map",
             Body::Norm(_) => "norm",
-            Body::NormDx(_) => "norm_dx",
+            Body::NormDx { .. } => "norm_dx",
             Body::NormDw(_) => "norm_dw",
             Body::Attention { .. } => "attention",
             Body::AttentionDx(_) => "attention_dx",
@@ -244,7 +249,7 @@ impl Kernel {
             }
             Body::Map(m) => m.rows * m.cols * m.body.flops() + m.uniforms.flops(),
             Body::Norm(n) => 8 * n.rows * n.cols,
-            Body::NormDx(n) => 14 * n.rows * n.cols,
+            Body::NormDx { norm: n, adds } => (14 + u64::from(*adds)) * n.rows * n.cols,
             Body::NormDw(n) => 9 * n.rows * n.cols,
             // Two products forward, five backward, over the visible half of the scores.
             Body::Attention { shape, .. } => shape.visible_scores() * (4 * shape.head_dim + 14),

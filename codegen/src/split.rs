@@ -107,7 +107,7 @@ impl Kernel {
                 (1, elems) => elems.div_ceil(ELEMENTS),
                 (rows, _) => rows,
             },
-            Body::Norm(n) | Body::NormDx(n) => n.rows,
+            Body::Norm(n) | Body::NormDx { norm: n, .. } => n.rows,
             Body::NormDw(n) => n.cols.div_ceil(COLUMNS),
             &Body::Rotary { batch, seq, .. } => batch * seq,
             Body::Embedding(e) => e.rows,

@@ -6,7 +6,7 @@ mod support;
 use piper_codegen::catalog::{self, AdamW};
 use piper_codegen::kernel::{
     Access, Attention, Body, CrossEntropy, Dtype, Embedding, Kernel, Map, Mode, Norm, NormKind,
-    Operand,
+    Operand, bf16_from_f32,
 };
 use piper_codegen::scalar::{Real, ScalarOp, ScalarProgram};
 use support::{Data, Native, check, check_one, levels, random_data};
@@ -145,8 +145,13 @@ fn norms() {
             for kind in [NormKind::Layer, NormKind::Rms] {
                 let n = Norm { kind, rows, cols, eps: Real::new(1e-5) };
                 kernels.extend(
-                    [Body::Norm(n), Body::NormDx(n), Body::NormDw(n)]
-                        .map(|body| Kernel { dtype, body }),
+                    [
+                        Body::Norm(n),
+                        Body::NormDx { norm: n, adds: false },
+                        Body::NormDx { norm: n, adds: true },
+                        Body::NormDw(n),
+                    ]
+                    .map(|body| Kernel { dtype, body }),
                 );
             }
         }
@@ -265,7 +270,7 @@ fn optimisation_does_not_change_bits() {
         let c = CrossEntropy { rows: 3, vocab: 37, denominator: 3, lse: false };
         let bodies = [
             Body::Map(wide_map(3, 37)),
-            Body::NormDx(n),
+            Body::NormDx { norm: n, adds: true },
             Body::Attention { shape, lse: true },
             Body::AttentionDx(shape),
             Body::CrossEntropyDx(c),
@@ -291,34 +296,65 @@ fn optimisation_does_not_change_bits() {
 fn large_results_are_the_same_wherever_they_lie() {
     let (rows, cols) = (8200, 1024);
     let norm = Norm { kind: NormKind::Rms, rows, cols, eps: Real::new(1e-5) };
+    let narrow = Body::Cast { elems: 2 * rows * cols + 21, to: Dtype::Bf16 };
     let kernels = [
         piper_codegen::catalog::add(Dtype::F32, rows * cols + 5),
-        Kernel { dtype: Dtype::F32, body: Body::NormDx(norm) },
+        piper_codegen::catalog::silu(Dtype::Bf16, 2 * rows * cols + 21),
+        Kernel { dtype: Dtype::F32, body: Body::NormDx { norm, adds: true } },
+        Kernel { dtype: Dtype::F32, body: narrow.clone() },
+        Kernel { dtype: Dtype::F64, body: narrow },
     ];
     let native = Native::new(&kernels, piper_codegen::Target::host_level());
     for kernel in &kernels {
-        let parameters = kernel.parameters();
+        let (result, arguments) = {
+            let mut parameters = kernel.parameters();
+            (parameters.pop().expect("a result"), parameters)
+        };
         let mut random = support::Random(7);
-        let inputs: Vec<Vec<f32>> = parameters[..parameters.len() - 1]
+        let inputs: Vec<Vec<u8>> = arguments
             .iter()
-            .map(|p| (0..p.elems).map(|_| random.unit() as f32).collect())
+            .map(|p| (0..p.elems).flat_map(|_| stored(random.unit(), p.dtype)).collect())
             .collect();
-        let elems = parameters.last().expect("a result").elems as usize;
-        let results = [0, 3].map(|offset| {
-            let mut out = vec![7.0_f32; elems + 64];
+        let bytes = (result.elems * result.dtype.bytes()) as usize;
+        let results = [0, 12].map(|offset| {
+            let mut out = vec![7; bytes + 256];
             let first = out.as_ptr().align_offset(64) + offset;
             let mut inputs = inputs.clone();
-            let mut buffers: Vec<&mut [f32]> = inputs.iter_mut().map(|i| &mut i[..]).collect();
-            buffers.push(&mut out[first..first + elems]);
+            let mut buffers: Vec<&mut [u8]> = inputs.iter_mut().map(|i| &mut i[..]).collect();
+            buffers.push(&mut out[first..first + bytes]);
             native.run_in_place(kernel, &mut buffers);
-            assert!(out[..first].iter().chain(&out[first + elems..]).all(|&x| x == 7.0));
-            out[first..first + elems].iter().map(|x| x.to_bits()).collect::<Vec<_>>()
+            assert!(out[..first].iter().chain(&out[first + bytes..]).all(|&x| x == 7));
+            out[first..first + bytes].to_vec()
         });
         assert!(results[0] == results[1], "{kernel:?}");
-        if let Body::Map(_) = kernel.body {
-            let sums = inputs[0].iter().zip(&inputs[1]).map(|(a, b)| (a + b).to_bits());
-            assert!(sums.eq(results[0].iter().copied()));
+        let expected: Box<dyn Fn(usize) -> [u8; 4]> = match (&kernel.body, kernel.dtype) {
+            (Body::Map(_), Dtype::F32) => Box::new(|i| {
+                let [a, b] = [0, 1].map(|n: usize| f32_at(&inputs[n], i));
+                (a + b).to_ne_bytes()
+            }),
+            (Body::Cast { .. }, Dtype::F32) => Box::new(|i| {
+                let [a, b] = bf16_from_f32(f32_at(&inputs[0], i)).to_ne_bytes();
+                [a, b, 0, 0]
+            }),
+            _ => continue,
+        };
+        let size = result.dtype.bytes() as usize;
+        for (i, value) in results[0].chunks_exact(size).enumerate() {
+            assert_eq!(value, &expected(i)[..size], "element {i}");
         }
+    }
+}
+
+fn f32_at(bytes: &[u8], index: usize) -> f32 {
+    f32::from_ne_bytes(bytes[4 * index..][..4].try_into().expect("four bytes"))
+}
+
+/// The bytes of a number as an element of a buffer.
+fn stored(value: f64, dtype: Dtype) -> Vec<u8> {
+    match dtype {
+        Dtype::F64 => value.to_ne_bytes().to_vec(),
+        Dtype::Bf16 => bf16_from_f32(value as f32).to_ne_bytes().to_vec(),
+        _ => (value as f32).to_ne_bytes().to_vec(),
     }
 }
 

@@ -62,7 +62,7 @@ fn norms() {
         let output = data.len() - 1;
         let dy = random_data(&forward, 2, 1)[output].clone();
         let (x, gamma) = (data[0].clone(), data[1].clone());
-        let dx = kernel(Body::NormDx(n));
+        let dx = kernel(Body::NormDx { norm: n, adds: false });
         let result = by_reference(&dx, &[x.clone(), gamma, dy.clone(), x.clone()], &[]);
         assert_close("dx", values(&result[3]), &numeric(&forward, &data, 0, output, values(&dy)));
         let dw = kernel(Body::NormDw(n));

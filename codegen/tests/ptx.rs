@@ -236,7 +236,7 @@ fn memory_is_accessed_16_bytes_at_a_time() {
             (single::sgd(dtype, 1024, 0.01, Some(0.9)), 1),
             (single::adamw(dtype, 1024, constants), 1),
             (of(Body::Norm(norm(1024))), 0),
-            (of(Body::NormDx(norm(1024))), 0),
+            (of(Body::NormDx { norm: norm(1024), adds: true }), 0),
             (of(Body::CrossEntropyDx(loss)), 3),
             (of(Body::Embedding(Embedding { rows: 8, vocab: 11, dim: 1024 })), 1),
             (of(Body::SwapBlocks { a: 3, b: 5, block: 64 }), 0),

@@ -50,7 +50,7 @@ fn function(symbol: &str, kernel: &Kernel) -> String {
         Body::Gemm(g) => gemm::gemm(f, g, dtype),
         Body::Map(m) => map::map(f, m, dtype),
         Body::Norm(n) => norm::forward(f, n, dtype),
-        Body::NormDx(n) => norm::input_gradient(f, n, dtype),
+        Body::NormDx { norm: n, adds } => norm::input_gradient(f, n, *adds, dtype),
         Body::NormDw(n) => norm::weight_gradient(f, n, dtype),
         Body::Attention { shape, lse } => attention::forward(f, shape, *lse, dtype),
         Body::AttentionDx(shape) => attention::gradient(f, shape, dtype),

@@ -60,10 +60,12 @@ pub(crate) fn forward(f: &mut Function, n: &Norm, dtype: Dtype) {
     });
 }
 
-pub(crate) fn input_gradient(f: &mut Function, n: &Norm, dtype: Dtype) {
+pub(crate) fn input_gradient(f: &mut Function, n: &Norm, adds: bool, dtype: Dtype) {
     let real = element(dtype);
     let (x, gamma) = (f.buffer(&[n.rows, n.cols], real), f.buffer(&[n.cols], real));
-    let (dy, dx) = (f.buffer(&[n.rows, n.cols], real), f.buffer(&[n.rows, n.cols], real));
+    let dy = f.buffer(&[n.rows, n.cols], real);
+    let added = adds.then(|| f.buffer(&[n.rows, n.cols], real));
+    let dx = f.buffer(&[n.rows, n.cols], real);
     let Statistics { mean, rstd } = statistics(f, n, &x);
     let (mean_g, mean_gh) = (f.sums(&[n.rows]), f.sums(&[n.rows]));
     let of = |f: &mut Function, value: &Value| {
@@ -81,7 +83,8 @@ pub(crate) fn input_gradient(f: &mut Function, n: &Norm, dtype: Dtype) {
         let g = f.binary("arith.mulf", &ins[3], &ins[4]);
         f.binary("arith.mulf", &g, &normal)
     });
-    let ins = [ins.as_slice(), &[(&mean_g, "r"), (&mean_gh, "r")]].concat();
+    let mut ins = [ins.as_slice(), &[(&mean_g, "r"), (&mean_gh, "r")]].concat();
+    ins.extend(added.iter().map(|added| (added, "r c")));
     f.each("r c", &ins, (&dx, "r c"), |f, ins| {
         let normal = normal(f, &ins[0], &ins[1], &ins[2]);
         let g = f.binary("arith.mulf", &ins[3], &ins[4]);
@@ -89,7 +92,11 @@ pub(crate) fn input_gradient(f: &mut Function, n: &Norm, dtype: Dtype) {
         let centred = f.binary("arith.subf", &g, &mean_g);
         let along = f.binary("arith.mulf", &normal, &mean_gh);
         let across = f.binary("arith.subf", &centred, &along);
-        f.binary("arith.mulf", &across, &ins[2])
+        let gradient = f.binary("arith.mulf", &across, &ins[2]);
+        match ins.get(7) {
+            Some(added) => f.binary("arith.addf", added, &gradient),
+            None => gradient,
+        }
     });
 }
 

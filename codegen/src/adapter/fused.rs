@@ -37,6 +37,7 @@ pub(super) fn kernel(module: &Module, view: kernel::Func) -> Result<Kernel, Stri
     let body = match view.kind(module).as_str(module.ctx()).unwrap_or("") {
         "map" => parts.map()?,
         "gemm" => parts.gemm(first)?,
+        "norm_dx" if parts.ops.len() > 1 => parts.sum_with_norm_gradient(first)?,
         _ => parts.alone(first)?,
     };
     Ok(Kernel { dtype, body })
@@ -190,6 +191,33 @@ impl Parts<'_> {
         Ok(Norm { kind, rows, cols, eps: self.real(op, "eps")? })
     }
 
+    /// The input gradient of a norm, and the sum of it and a further argument.
+    fn sum_with_norm_gradient(&self, op: Op) -> Result<Body, String> {
+        let module = self.module;
+        let kind = match module.name_text(op) {
+            nn::LayerNormDx::NAME => NormKind::Layer,
+            nn::RmsNormDx::NAME => NormKind::Rms,
+            name => return Err(format!("'{name}' adds nothing to what it makes")),
+        };
+        let made = module.result(op, 0);
+        let is_direct = match (self.arguments, &self.ops[..]) {
+            (&[.., added], &[_, sum]) => {
+                let terms: Vec<Value> = module.operands(sum).collect();
+                nn::Add::cast(module, sum).is_some()
+                    && (terms == [added, made] || terms == [made, added])
+                    && self.results == [module.result(sum, 0)]
+                    && module.operands(op).chain([added]).eq(self.arguments.iter().copied())
+            }
+            _ => false,
+        };
+        if !is_direct {
+            return Err(
+                "a norm's gradient may be followed by one sum, of it and the last argument".into(),
+            );
+        }
+        Ok(Body::NormDx { norm: self.norm(kind, op)?, adds: true })
+    }
+
     fn cross_entropy(&self, op: Op, lse: bool) -> Result<CrossEntropy, String> {
         let (rows, vocab) = self.rows(self.module.operand(op, 0))?;
         let denominator = self.count(op, "denominator")?;
@@ -213,8 +241,12 @@ impl Parts<'_> {
         Ok(match name {
             nn::LayerNorm::NAME => Body::Norm(self.norm(NormKind::Layer, op)?),
             nn::RmsNorm::NAME => Body::Norm(self.norm(NormKind::Rms, op)?),
-            nn::LayerNormDx::NAME => Body::NormDx(self.norm(NormKind::Layer, op)?),
-            nn::RmsNormDx::NAME => Body::NormDx(self.norm(NormKind::Rms, op)?),
+            nn::LayerNormDx::NAME => {
+                Body::NormDx { norm: self.norm(NormKind::Layer, op)?, adds: false }
+            }
+            nn::RmsNormDx::NAME => {
+                Body::NormDx { norm: self.norm(NormKind::Rms, op)?, adds: false }
+            }
             nn::LayerNormDw::NAME => Body::NormDw(self.norm(NormKind::Layer, op)?),
             nn::RmsNormDw::NAME => Body::NormDw(self.norm(NormKind::Rms, op)?),
             nn::Attention::NAME => {

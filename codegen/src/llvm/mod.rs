@@ -224,7 +224,8 @@ fn function<'c>(e: &Emitter<'c>, symbol: &str, kernel: &Kernel) {
     let run = |launch: &Launch<'_, 'c>| {
         let streamed: Vec<P<'c>> =
             kernel.streamed_results().into_iter().map(|i| launch.buffers[i]).collect();
-        e.streaming(&streamed, || body(launch, &kernel.body));
+        let is_elementwise = matches!(kernel.body, Body::Map(_) | Body::Cast { .. });
+        e.streaming(&streamed, is_elementwise, || body(launch, &kernel.body));
     };
     if split.parts == 1 {
         e.define(symbol, Linkage::External, &[ptr, ptr, ptr], |args| {
@@ -271,7 +272,7 @@ fn body(k: &Launch<'_, '_>, body: &Body) {
         Body::Gemm(g) => map::gemm(k, g),
         Body::Map(m) => map::map(k, m),
         Body::Norm(n) => norm::forward(k, n),
-        Body::NormDx(n) => norm::input_gradient(k, n),
+        Body::NormDx { norm: n, adds } => norm::input_gradient(k, n, *adds),
         Body::NormDw(n) => norm::weight_gradient(k, n),
         Body::Attention { shape, lse } => attention::forward(k, shape, *lse),
         Body::AttentionDx(shape) => attention::gradient(k, shape),

@@ -27,22 +27,22 @@ pub(super) fn row_sum<'c>(e: &Emitter<'c>, cols: u64, term: impl Fn(I<'c>, u64) 
     e.lane_sum(e.get(&sum))
 }
 
-/// A piece of a row; in the first pass over it the same piece of the next row is asked for, as fetching ahead by the processor
-/// stops where a row is left and its first pass is the only one that waits for memory.
-fn first_load<'c>(e: &Emitter<'c>, n: &Norm, row: P<'c>, c: I<'c>, width: u64) -> V<'c> {
-    e.prefetch_for_reading(row, c, n.cols);
+/// A piece of a row. In each of two passes over a row half of the next row is asked for, as fetching ahead by the processor stops
+/// where a row is left. All in one pass would have the others find memory idle.
+fn asking<'c>(e: &Emitter<'c>, n: &Norm, row: P<'c>, (c, width): (I<'c>, u64), half: u64) -> V<'c> {
+    e.prefetch_for_reading(row, e.idiv(c, 2), n.cols + half * n.cols / 2);
     e.load_piece(row, c, width)
 }
 
 fn statistics<'c>(e: &Emitter<'c>, n: &Norm, x: P<'c>) -> Statistics<'c> {
     let count = e.float(n.cols as f64);
     let mean = (n.kind == NormKind::Layer)
-        .then(|| e.div(row_sum(e, n.cols, |c, width| first_load(e, n, x, c, width)), count));
+        .then(|| e.div(row_sum(e, n.cols, |c, width| asking(e, n, x, (c, width), 0)), count));
     let squares = row_sum(e, n.cols, |c, width| {
-        let value = match mean {
-            None => first_load(e, n, x, c, width),
-            Some(_) => e.load_piece(x, c, width),
-        };
+        if mean.is_none() {
+            e.prefetch_for_reading(x, e.idiv(c, 2), n.cols);
+        }
+        let value = asking(e, n, x, (c, width), 1);
         let centred = mean.map_or(value, |mean| e.sub(value, mean));
         e.mul(centred, centred)
     });
@@ -68,27 +68,28 @@ pub(super) fn forward(k: &Launch<'_, '_>, n: &Norm) {
     });
 }
 
-/// `x, gamma, dy, dx`: with `g = dy * gamma` and `h` the normalised row,
+/// `x, gamma, dy, [added], dx`: with `g = dy * gamma` and `h` the normalised row,
 /// `dx = rstd * (g - mean(g) - h * mean(g * h))`, without `mean(g)` for RMS norm.
-pub(super) fn input_gradient(k: &Launch<'_, '_>, n: &Norm) {
+pub(super) fn input_gradient(k: &Launch<'_, '_>, n: &Norm, adds: bool) {
     let e = k.e;
     let gamma = k.buffers[1];
     let count = e.float(n.cols as f64);
     k.for_rows(n.rows, |r| {
         let start = e.imul(r, e.n(n.cols));
-        let [x, dy, dx] = [0, 2, 3].map(|i: usize| e.at(k.buffers[i], start));
+        let [x, dy, dx] = [0, 2, k.buffers.len() - 1].map(|i: usize| e.at(k.buffers[i], start));
+        let added = adds.then(|| e.at(k.buffers[3], start));
         let stats = statistics(e, n, x);
-        let g = |c, width| e.mul(e.load_piece(dy, c, width), e.load_piece(gamma, c, width));
-        let first_g =
-            |c, width| e.mul(first_load(e, n, dy, c, width), e.load_piece(gamma, c, width));
+        let g = |c, width, half| {
+            e.mul(asking(e, n, dy, (c, width), half), e.load_piece(gamma, c, width))
+        };
         let h = |c, width| stats.normalise(e, e.load_piece(x, c, width));
         // One pass for both sums.
         let (mean_g, mean_gh) = match stats.mean {
-            None => (None, row_sum(e, n.cols, |c, width| e.mul(first_g(c, width), h(c, width)))),
+            None => (None, row_sum(e, n.cols, |c, width| e.mul(g(c, width, 0), h(c, width)))),
             Some(_) => {
                 let sum = e.local(e.vector(e.lanes()).const_zero().into());
                 let gh = row_sum(e, n.cols, |c, width| {
-                    let g = e.keep(first_g(c, width), width, 0.0);
+                    let g = e.keep(g(c, width, 0), width, 0.0);
                     e.set(&sum, e.add(e.get(&sum), g));
                     e.mul(g, h(c, width))
                 });
@@ -97,9 +98,12 @@ pub(super) fn input_gradient(k: &Launch<'_, '_>, n: &Norm) {
         };
         let mean_gh = e.div(mean_gh, count);
         e.for_pieces(n.cols, |c, width| {
-            let centred = mean_g.map_or(g(c, width), |mean| e.sub(g(c, width), mean));
+            let g = g(c, width, 1);
+            let centred = mean_g.map_or(g, |mean| e.sub(g, mean));
             let value = e.sub(centred, e.mul(h(c, width), mean_gh));
-            e.store_result(dx, c, e.mul(value, stats.rstd), width);
+            let value = e.mul(value, stats.rstd);
+            let value = added.map_or(value, |added| e.add(e.load_piece(added, c, width), value));
+            e.store_result(dx, c, value, width);
         });
     });
 }

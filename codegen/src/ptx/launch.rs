@@ -335,7 +335,7 @@ fn shape(kernel: &Kernel, chip: Chip) -> (Vec<([u64; 3], u64)>, u64) {
             let grid = [g.batch * g.m.div_ceil(tile.m), g.n.div_ceil(tile.n), 1];
             (vec![(grid, BLOCK)], 0)
         }
-        Body::Norm(n) | Body::NormDx(n) => (vec![rows_of(n.rows, n.cols)], 0),
+        Body::Norm(n) | Body::NormDx { norm: n, .. } => (vec![rows_of(n.rows, n.cols)], 0),
         Body::NormDw(n) => {
             let (stages, bytes) = sum(n.rows, n.cols, results(n.kind));
             let statistics = statistics_bytes(n, computed);

@@ -160,7 +160,7 @@ fn body(k: &Device<'_, '_>, kernel: &Kernel, stage: usize) {
         },
         Body::Gemm(g) => gemm::gemm(k, g, dtype),
         Body::Norm(n) => norm::forward(k, n, dtype),
-        Body::NormDx(n) => norm::input_gradient(k, n, dtype),
+        Body::NormDx { norm: n, adds } => norm::input_gradient(k, n, *adds, dtype),
         Body::NormDw(n) => norm::weight_gradient(k, n, dtype, stage),
         Body::Attention { shape, lse } => match TensorAttention::of(shape, dtype, false) {
             Some(tiles) => attention_tensor::forward(k, shape, tiles, *lse),

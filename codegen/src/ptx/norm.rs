@@ -46,16 +46,17 @@ pub(super) fn forward(k: &Device<'_, '_>, n: &Norm, dtype: Dtype) {
     });
 }
 
-/// `x, gamma, dy, dx`: with `g = dy * gamma` and `h` the normalised row,
+/// `x, gamma, dy, [added], dx`: with `g = dy * gamma` and `h` the normalised row,
 /// `dx = rstd * (g - mean(g) - h * mean(g * h))`, without `mean(g)` for RMS norm.
-pub(super) fn input_gradient(k: &Device<'_, '_>, n: &Norm, dtype: Dtype) {
+pub(super) fn input_gradient(k: &Device<'_, '_>, n: &Norm, adds: bool, dtype: Dtype) {
     let e = k.e;
     let gamma = k.buffers[1];
     let count = e.float(n.cols as f64);
     let (team, lanes) = (Team::of(n.cols), launch::lanes(n.cols, dtype));
     k.row(team, n.rows, |row| {
         let start = e.imul(row, e.n(n.cols));
-        let [x, dy, dx] = [0, 2, 3].map(|i: usize| e.at(k.buffers[i], start));
+        let [x, dy, dx] = [0, 2, k.buffers.len() - 1].map(|i: usize| e.at(k.buffers[i], start));
+        let added = adds.then(|| e.at(k.buffers[3], start));
         let stats = statistics(k, team, n, lanes, x);
         let g = |c| e.mul(k.load(dy, c, lanes), k.load(gamma, c, lanes));
         let h = |c| stats.normalise(e, k.load(x, c, lanes));
@@ -64,7 +65,9 @@ pub(super) fn input_gradient(k: &Device<'_, '_>, n: &Norm, dtype: Dtype) {
         k.columns(team, n.cols, lanes, |c| {
             let centred = mean_g.map_or(g(c), |mean| e.sub(g(c), mean));
             let value = e.sub(centred, e.mul(h(c), mean_gh));
-            k.store(dx, c, e.mul(value, stats.rstd));
+            let value = e.mul(value, stats.rstd);
+            let value = added.map_or(value, |added| e.add(k.load(added, c, lanes), value));
+            k.store(dx, c, value);
         });
     });
 }

@@ -137,7 +137,7 @@ fn run<T: Element>(body: &Body, b: &mut Buffers<'_, '_>, scalars: &[f64]) {
         Body::Gemm(g) => product::gemm::<T>(g, b, scalars),
         Body::Map(m) => map::map::<T>(m, b, scalars),
         Body::Norm(n) => norm::forward::<T>(n, b),
-        Body::NormDx(n) => norm::input_gradient::<T>(n, b),
+        Body::NormDx { norm: n, adds } => norm::input_gradient::<T>(n, *adds, b),
         Body::NormDw(n) => norm::weight_gradient::<T>(n, b),
         Body::Attention { shape, lse } => attention::forward::<T>(shape, *lse, b),
         Body::AttentionDx(shape) => attention::gradient::<T>(shape, b),

@@ -29,7 +29,7 @@ pub(super) fn forward<T: Element>(n: &Norm, b: &mut Buffers<'_, '_>) {
     b.write(b.0.len() - 1, &y);
 }
 
-pub(super) fn input_gradient<T: Element>(n: &Norm, b: &mut Buffers<'_, '_>) {
+pub(super) fn input_gradient<T: Element>(n: &Norm, adds: bool, b: &mut Buffers<'_, '_>) {
     let (x, gamma, dy) = (b.read::<T>(0), b.read::<T>(1), b.read::<T>(2));
     let cols = n.cols as usize;
     let count = T::new(n.cols as f64);
@@ -44,7 +44,10 @@ pub(super) fn input_gradient<T: Element>(n: &Norm, b: &mut Buffers<'_, '_>) {
         let mean_gh = dot(&g, &h) / count;
         dx.extend(g.iter().zip(&h).map(|(&g, &h)| (g - mean_g - h * mean_gh) * rstd));
     }
-    b.write(3, &dx);
+    if adds {
+        dx.iter_mut().zip(b.read::<T>(3)).for_each(|(dx, added)| *dx = added + *dx);
+    }
+    b.write(3 + usize::from(adds), &dx);
 }
 
 pub(super) fn weight_gradient<T: Element>(n: &Norm, b: &mut Buffers<'_, '_>) {

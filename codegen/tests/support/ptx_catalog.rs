@@ -56,8 +56,9 @@ pub(crate) fn around(dtype: Dtype, size: u64) -> Vec<Kernel> {
     let mut bodies = vec![
         Body::Norm(norm(layer)),
         Body::Norm(norm(rms)),
-        Body::NormDx(norm(layer)),
-        Body::NormDx(norm(rms)),
+        Body::NormDx { norm: norm(layer), adds: false },
+        Body::NormDx { norm: norm(layer), adds: true },
+        Body::NormDx { norm: norm(rms), adds: true },
         Body::NormDw(norm(layer)),
         Body::NormDw(norm(rms)),
         Body::NormDw(Norm { rows: size, cols: 5, ..norm(layer) }),
@@ -125,7 +126,7 @@ pub(crate) fn training(dtype: Dtype) -> Vec<Kernel> {
             ..gemm(tokens, width, width, false, false)
         }),
         Body::Norm(norm),
-        Body::NormDx(norm),
+        Body::NormDx { norm, adds: true },
         Body::NormDw(norm),
         Body::Attention { shape, lse: true },
         Body::AttentionDx(shape),

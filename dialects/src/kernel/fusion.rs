@@ -7,12 +7,16 @@ use piper_ir::{Module, Op};
 pub enum Fusion {
     /// Value by value over one shape: joins what makes its operands.
     Elementwise,
+    /// Value by value too: the sum of two values, which also joins a kernel that [adds](Self::Adding).
+    Sum,
     /// A fill: repeated wherever an elementwise group wants it, for it costs nothing there.
     Fill,
     /// A matrix product, which may go on elementwise.
     Product,
     /// A kernel of its own, of this one of the [`KINDS`](super::KINDS).
     Alone(&'static str),
+    /// The same, but it can add something to what it makes before it stores that.
+    Adding(&'static str),
 }
 
 impl Fusion {

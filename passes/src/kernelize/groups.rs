@@ -1,8 +1,8 @@
 //! Which operations of a body run in one launch.
 //!
-//! Operations that work value by value are fused with each other, and with the matrix product they follow. Everything else
-//! is a launch of its own. An operation joins a group only if no other group would then have to run both before and after
-//! it; so the groups stay orderable.
+//! Operations that work value by value are fused with each other, and with the matrix product they follow; a sum also with the
+//! gradient of a norm that is one of its terms. Everything else is a launch of its own. An operation joins a group only if no
+//! other group would then have to run both before and after it; so the groups stay orderable.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -27,6 +27,18 @@ pub(super) struct Group {
     /// Position of the last operation among its own and those of all groups it needs, directly or not. A group that it needs
     /// begins before that: groups that have grown reach far, whatever used them before.
     reach: usize,
+}
+
+impl Group {
+    /// Whether any elementwise operation over its space may be part of it.
+    fn is_open(&self) -> bool {
+        matches!(self.kind, Some("map" | "gemm"))
+    }
+
+    /// Whether what this operation of it takes may be a constant that it repeats.
+    fn takes_fills(&self, user: Op) -> bool {
+        self.kind == Some("map") || self.kind == Some("gemm") && self.ops[0] != user
+    }
 }
 
 /// The groups of a body in an order in which they can run: among those that can, the one that begins first.
@@ -68,7 +80,8 @@ impl Grouping<'_> {
             None => self.start(op, None, false),
             Some(Fusion::Alone(kind)) => self.start(op, Some(kind), false),
             Some(Fusion::Product) => self.start(op, Some("gemm"), true),
-            Some(Fusion::Elementwise) => self.join(op),
+            Some(Fusion::Adding(kind)) => self.start(op, Some(kind), true),
+            Some(Fusion::Elementwise | Fusion::Sum) => self.join(op),
         }
     }
 
@@ -119,13 +132,22 @@ impl Grouping<'_> {
         }
     }
 
+    /// Whether an elementwise operation may be part of a group that makes one of its operands. A kernel that adds does it to
+    /// what nobody else reads, and once.
+    fn takes(&self, group: usize, op: Op) -> bool {
+        let group = &self.groups[group];
+        let is_read_once = || self.module.uses(self.module.result(group.ops[0], 0)).count() == 1;
+        group.is_open() || Fusion::of(self.module, op) == Some(Fusion::Sum) && is_read_once()
+    }
+
     fn join(&mut self, op: Op) {
         let space = self.module.ty(self.module.result(op, 0));
         let mut makers: Vec<usize> =
             self.module.operands(op).filter_map(|v| self.maker(v)).collect();
         makers.sort_unstable_by_key(|group| Reverse(*group));
         makers.dedup();
-        let fits = |group: &usize| self.groups[*group].space == Some(space);
+        let fits =
+            |group: &usize| self.groups[*group].space == Some(space) && self.takes(*group, op);
         // The latest maker first: it is the least likely to be needed by the others.
         let target = makers.iter().copied().filter(fits).find(|target| {
             makers.iter().all(|other| other == target || !self.needs(*other, *target))
@@ -138,6 +160,10 @@ impl Grouping<'_> {
         let reaches = makers.iter().map(|maker| self.groups[*maker].reach);
         let reach = reaches.fold(self.position[&op], usize::max);
         self.extend(target, reach);
+        if !self.groups[target].is_open() {
+            self.groups[target].space = None;
+            return;
+        }
         for other in makers.into_iter().filter(|other| *other != target) {
             let alike =
                 self.groups[other].kind == Some("map") && self.groups[other].space == Some(space);
@@ -171,9 +197,8 @@ impl Grouping<'_> {
             users.dedup();
             let mut is_launched = false;
             for user in users {
-                let fused =
-                    user != end && Fusion::of(self.module, user) == Some(Fusion::Elementwise);
-                let Some(&group) = self.of.get(&user).filter(|_| fused) else {
+                let fused = |group: &&usize| user != end && self.groups[**group].takes_fills(user);
+                let Some(&group) = self.of.get(&user).filter(fused) else {
                     is_launched = true;
                     continue;
                 };

@@ -100,7 +100,7 @@ pub fn passes() -> Vec<PassInfo> {
         PassInfo::from_fn("kernelize", "Chunk bodies become launches of fused kernels", run).describe(
             "Input: functions of `nn` operations, and device programs that launch them. Output: `kernel.func`s, equal ones \
              once; launches of these with buffers for what they pass on. Elementwise operations are fused, with a matrix \
-             product as its epilogue where they follow one. Runs before `memory-plan`.",
+             product as its epilogue where they follow one; sums also with the gradient of a norm. Runs before `memory-plan`.",
         )
         .after(&["build-dag"])
         .done_when(|module| {

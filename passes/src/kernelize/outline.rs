@@ -155,8 +155,8 @@ pub(super) fn boundary(module: &Module, group: &Group) -> (Vec<Value>, Vec<Value
         }
     }
     // Kernels of their own kind write all they compute; of the others only what is read elsewhere exists.
-    let is_whole = !matches!(group.kind, Some("map" | "gemm"));
     let is_alone = group.ops.len() == 1;
+    let is_whole = is_alone && !matches!(group.kind, Some("map" | "gemm"));
     let leaves = |value: &Value| {
         let is_repeated = !is_alone
             && Fusion::of(module, module.defining_op(*value).expect("a result"))

@@ -3,15 +3,17 @@
 use std::fmt::Write;
 
 use piper_dialects::{device, kernel};
-use piper_ir::{Module, Op};
-use rustc_hash::FxHashMap;
+use piper_ir::interfaces::cost::bytes as size;
+use piper_ir::{Module, Op, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Kinds of kernels that pass over memory and compute little: what more fusion could save.
 const ELEMENTWISE: [&str; 4] = ["map", "rotary", "cast", "swap_blocks"];
 
 /// A table of the kernels of a module: how often each is launched (in device programs if there are any, else in functions),
-/// operations and bytes of one launch, and operations a byte (the arithmetic intensity); what is fused in the last column. Two
-/// rows of sums follow: of all launches, and of those that are elementwise.
+/// operations and bytes of one launch, and operations a byte (the arithmetic intensity); what is fused in the last column. Rows
+/// of sums follow: of all launches, of those that are elementwise, and the bytes in functions that an earlier launch had read
+/// already, without which each value would be written once and read once.
 pub fn of(module: &Module) -> String {
     let ctx = module.ctx();
     let mut in_programs: FxHashMap<&str, usize> = FxHashMap::default();
@@ -55,7 +57,22 @@ pub fn of(module: &Module) -> String {
     for (name, [launches, flops, bytes]) in ["total", "elementwise"].into_iter().zip(totals) {
         rows.push(row(name, launches, Some((flops, bytes)), String::new()));
     }
+    let mut again = row("read again", 0, None, String::new());
+    (again[1], again[3]) = ("-".into(), read_again(module).to_string());
+    rows.push(again);
     render(&rows)
+}
+
+/// Bytes of values that launches of functions read, but for the first launch that reads each.
+fn read_again(module: &Module) -> u64 {
+    let mut seen = FxHashSet::default();
+    let mut bytes = 0;
+    for op in module.walk(module.root()).filter(|op| kernel::Launch::cast(module, *op).is_some()) {
+        let operands: FxHashSet<Value> = module.operands(op).collect();
+        bytes +=
+            operands.into_iter().filter(|v| !seen.insert(*v)).map(|v| size(module, v)).sum::<u64>();
+    }
+    bytes
 }
 
 fn row(name: &str, launches: u64, cost: Option<(u64, u64)>, fused: String) -> [String; 6] {

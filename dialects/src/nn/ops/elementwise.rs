@@ -22,7 +22,7 @@ piper_ir::dialect_ops! {
         format: "$a `,` $b attr-dict `:` type($y)",
         infer: infer_types,
         verify: signature::verify,
-        interfaces: [Signature::new(&["*", "*"], &["*"]).jointly_linear(), Shardable(factors), CostModel(cost::a_result::<1>), Differentiable::Rule(gradients::elementwise::add), Fusion::Elementwise],
+        interfaces: [Signature::new(&["*", "*"], &["*"]).jointly_linear(), Shardable(factors), CostModel(cost::a_result::<1>), Differentiable::Rule(gradients::elementwise::add), Fusion::Sum],
     }
 
     /// `y = a b`, value by value: both of the same shape.

@@ -50,7 +50,7 @@ piper_ir::dialect_ops! {
         verify: signature::verify,
         interfaces: [
             Signature::new(&["* D", "D", "* D"], &["* D"]).linear_in(&["gamma", "dy"]).whole(STATISTICS),
-            Shardable(factors), CostModel(cost::an_operand::<0, 14>), Fusion::Alone("norm_dx"),
+            Shardable(factors), CostModel(cost::an_operand::<0, 14>), Fusion::Adding("norm_dx"),
         ],
     }
 
@@ -113,7 +113,7 @@ piper_ir::dialect_ops! {
         verify: signature::verify,
         interfaces: [
             Signature::new(&["* D", "D", "* D"], &["* D"]).linear_in(&["gamma", "dy"]).whole(STATISTICS),
-            Shardable(factors), CostModel(cost::an_operand::<0, 14>), Fusion::Alone("norm_dx"),
+            Shardable(factors), CostModel(cost::an_operand::<0, 14>), Fusion::Adding("norm_dx"),
         ],
     }
 

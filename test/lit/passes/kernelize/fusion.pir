@@ -97,3 +97,40 @@ func.func @kept(%z: tensor<4x8xf32>, %t: tensor<4xi32>, %d: tensor<f32>) -> (ten
   %d_z = nn.cross_entropy_dx %z, %t, %d, %lse {denominator = 4} : (tensor<4x8xf32>, tensor<4xi32>, tensor<f32>, tensor<4xf32>) -> tensor<4x8xf32>
   func.return %l, %d_z : tensor<f32>, tensor<4x8xf32>
 }
+
+// The gradient of a residual connection is added by the norm's gradient, if nobody else reads that.
+// CHECK: kernel.func @norm_dx0(%h: tensor<4x8xf32>, %g: tensor<8xf32>, %d_n: tensor<4x8xf32>, %d_y: tensor<4x8xf32>) -> tensor<4x8xf32> attributes {{{.*}}kind = "norm_dx"}
+// CHECK-NEXT: %d_h = nn.rms_norm_dx %h, %g, %d_n
+// CHECK-NEXT: [[S:%.*]] = nn.add %d_y, %d_h
+// CHECK-NEXT: kernel.return [[S]]
+// CHECK: func.func @residual
+// CHECK-NEXT: [[S:%.*]] = kernel.launch @norm_dx0(%h, %g, %d_n, %d_y)
+// CHECK-NEXT: func.return [[S]]
+func.func @residual(%h: tensor<4x8xf32>, %g: tensor<8xf32>, %d_n: tensor<4x8xf32>, %d_y: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %d_h = nn.rms_norm_dx %h, %g, %d_n {eps = 1.0e-5} : (tensor<4x8xf32>, tensor<8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %s = nn.add %d_y, %d_h : tensor<4x8xf32>
+  func.return %s : tensor<4x8xf32>
+}
+
+// Two sums, or one of what is read elsewhere: launches of their own.
+// CHECK: func.func @twice_read
+// CHECK-NEXT: [[N:%.*]] = kernel.launch @norm_dx1(%h, %g, %d_n)
+// CHECK-NEXT: [[S:%.*]] = kernel.launch @map{{[0-9]+}}(
+// CHECK-NEXT: func.return [[S]], [[N]]
+func.func @twice_read(%h: tensor<4x8xf32>, %g: tensor<8xf32>, %d_n: tensor<4x8xf32>, %d_y: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+  %d_h = nn.rms_norm_dx %h, %g, %d_n {eps = 1.0e-5} : (tensor<4x8xf32>, tensor<8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %s = nn.add %d_y, %d_h : tensor<4x8xf32>
+  func.return %s, %d_h : tensor<4x8xf32>, tensor<4x8xf32>
+}
+
+// A constant is no argument of a norm's gradient: it is a launch.
+// CHECK: func.func @with_constant
+// CHECK-NEXT: [[C:%.*]] = kernel.launch @map{{[0-9]+}}()
+// CHECK-NEXT: [[S:%.*]] = kernel.launch @norm_dx0(%h, %g, %d_n, [[C]])
+// CHECK-NEXT: func.return [[S]]
+func.func @with_constant(%h: tensor<4x8xf32>, %g: tensor<8xf32>, %d_n: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %one = nn.constant {value = 1.0} : tensor<4x8xf32>
+  %d_h = nn.rms_norm_dx %h, %g, %d_n {eps = 1.0e-5} : (tensor<4x8xf32>, tensor<8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %s = nn.add %one, %d_h : tensor<4x8xf32>
+  func.return %s : tensor<4x8xf32>
+}
