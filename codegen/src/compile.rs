@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 pub enum OptLevel {
     /// Not at all; for finding faults.
     None,
-    /// As far as it pays: the passes of `O1`, then the back end at its best.
+    /// As far as it pays: for processors the passes of `O1`, for PTX those of `O3`; then the back end at its best.
     #[default]
     Full,
 }

@@ -389,6 +389,52 @@ fn losses_of_extreme_logits() {
     }
 }
 
+/// Rows whose logits lie far from zero all together: the log-sum-exp is rounded to f32, and probabilities inherit that error.
+#[test]
+fn losses_of_logits_with_a_large_offset() {
+    let (rows, vocab, offset) = (3, 257, 1e4);
+    let c = CrossEntropy { rows, vocab, denominator: 3, lse: true };
+    let kernels = [Body::CrossEntropy(c), Body::CrossEntropyDx(c)]
+        .map(|body| Kernel { dtype: Dtype::F32, body });
+    // Half a step of f32 from 8192 to 16384, and a little for exponentials and sums.
+    let tolerance = f64::from(2f32).powi(-11) + 1e-5;
+    for level in levels() {
+        let native = Native::new(&kernels, level);
+        let mut data = random_data(&kernels[0], 6, vocab);
+        for (at, near) in data[0].doubles().into_iter().enumerate() {
+            data[0].set(at, offset + 3.0 * near);
+        }
+        let (logits, targets) = (data[0].doubles(), data[1].doubles());
+        data[2].set(0, 0.0);
+        let forward = native.run(&kernels[0], &data, &[]);
+        let mut data = random_data(&kernels[1], 6, vocab);
+        data[..2].clone_from_slice(&forward[..2]);
+        data[2].set(0, 1.0);
+        data[3] = forward[3].clone();
+        let found = native.run(&kernels[1], &data, &[]).pop().expect("a result").doubles();
+        let mut loss = 0.0;
+        for (r, row) in logits.chunks_exact(vocab as usize).enumerate() {
+            let lse = offset + row.iter().map(|z| (z - offset).exp()).sum::<f64>().ln();
+            let target = targets[r] as usize;
+            loss += (lse - row[target]) / 3.0;
+            assert!((forward[3].doubles()[r] - lse).abs() <= tolerance, "{level:?}");
+            for (class, z) in row.iter().enumerate() {
+                let probability = (z - lse).exp();
+                let is_target = if class == target { 1.0 } else { 0.0 };
+                let error = found[r * vocab as usize + class] * 3.0 + is_target - probability;
+                // What is taken from one at the target is rounded once more.
+                let bound = tolerance * probability + 2e-7 * is_target;
+                assert!(
+                    error.abs() <= bound,
+                    "{level:?} {r} {class}: {error:e} of {probability:e}"
+                );
+            }
+        }
+        let error = forward[2].doubles()[0] - loss;
+        assert!(error.abs() <= tolerance, "{level:?}: {error:e} of {loss}");
+    }
+}
+
 /// A gradient that is given the log-sum-exp has the bits of one that finds it, so that computing a loss again changes nothing.
 #[test]
 fn the_gradient_of_a_loss_is_the_same_with_and_without_its_log_sum_exp() {
