@@ -41,7 +41,7 @@ fn map(operands: &[Mode], op: impl Fn(&mut ScalarProgram) -> u32) -> Kernel {
     let uniforms = ScalarProgram::default();
     let (rows, cols, scalars, stores) = (1, ELEMS, 0, vec![written]);
     let body = Body::Map(Map { rows, cols, operands, scalars, uniforms, body, stores });
-    Kernel { dtype: Dtype::F32, body }
+    Kernel::new(Dtype::F32, body)
 }
 
 impl Stream {
@@ -50,9 +50,7 @@ impl Stream {
     fn kernel(self) -> Kernel {
         match self {
             // One row of sums stays in the nearest cache.
-            Self::Read => {
-                Kernel { dtype: Dtype::F32, body: Body::SumRows { rows: ELEMS / 2048, cols: 2048 } }
-            }
+            Self::Read => Kernel::new(Dtype::F32, Body::SumRows { rows: ELEMS / 2048, cols: 2048 }),
             Self::Copy => map(&[Mode::Read, Mode::Write], |p| p.push(ScalarOp::Input(0))),
             Self::Add => catalog::add(Dtype::F32, ELEMS),
             Self::InPlace => map(&[Mode::ReadWrite], |p| {
@@ -70,8 +68,8 @@ fn kernels() -> Vec<(&'static str, Stream, Kernel)> {
     let (layer, rms) = (norm(NormKind::Layer), norm(NormKind::Rms));
     let loss = CrossEntropy { rows: ELEMS / 32768, vocab: 32768, denominator: 512, lse: true };
     let adamw = AdamW { beta1: 0.9, beta2: 0.95, eps: 1e-8, weight_decay: 0.1 };
-    let body = |body| Kernel { dtype, body };
-    let narrow = |body| Kernel { dtype: Dtype::Bf16, body };
+    let body = |body| Kernel::new(dtype, body);
+    let narrow = |body| Kernel::new(Dtype::Bf16, body);
     vec![
         ("gelu", Stream::Copy, catalog::gelu(dtype, ELEMS)),
         ("gelu gradient", Stream::Add, catalog::gelu_dx(dtype, ELEMS)),

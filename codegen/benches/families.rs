@@ -48,7 +48,7 @@ fn kernels(dtype: Dtype) -> Vec<Kernel> {
         catalog::silu(dtype, elems),
         catalog::adamw(dtype, elems, adamw),
     ];
-    bodies.map(|body| Kernel { dtype, body }).into_iter().chain(maps).collect()
+    bodies.map(|body| Kernel::new(dtype, body)).into_iter().chain(maps).collect()
 }
 
 fn main() {

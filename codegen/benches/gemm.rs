@@ -234,7 +234,7 @@ fn main() {
         }
     });
     let shapes = shapes();
-    let kernel = |dtype, g: &Gemm| Kernel { dtype, body: Body::Gemm(g.clone()) };
+    let kernel = |dtype, g: &Gemm| Kernel::new(dtype, Body::Gemm(g.clone()));
     let kernels: Vec<Kernel> = [Dtype::F32, Dtype::Bf16]
         .into_iter()
         .flat_map(|dtype| shapes.iter().map(move |(_, g)| kernel(dtype, g)))

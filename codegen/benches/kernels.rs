@@ -31,7 +31,7 @@ fn product(m: u64, n: u64, k: u64) -> Body {
 /// Group, name, kernel.
 fn kernels(dtype: Dtype) -> Vec<(&'static str, String, Kernel)> {
     let mut list = vec![];
-    let mut add = |group, name: String, body| list.push((group, name, Kernel { dtype, body }));
+    let mut add = |group, name: String, body| list.push((group, name, Kernel::new(dtype, body)));
     for (m, n, k) in [(2048, 512, 128), (4096, 384, 384), (1024, 1024, 1024)] {
         add("product", format!("{m}x{n}x{k}"), product(m, n, k));
     }

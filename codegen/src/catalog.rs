@@ -16,10 +16,10 @@ fn map(
     stores: Vec<u32>,
 ) -> Kernel {
     let uniforms = ScalarProgram::default();
-    Kernel {
+    Kernel::new(
         dtype,
-        body: Body::Map(Map { rows: 1, cols: elems, operands, scalars: 0, uniforms, body, stores }),
-    }
+        Body::Map(Map { rows: 1, cols: elems, operands, scalars: 0, uniforms, body, stores }),
+    )
 }
 
 fn unary(
@@ -190,18 +190,10 @@ pub fn sgd(dtype: Dtype, elems: u64, weight_decay: f64, momentum: Option<f64>) -
         (operands, stores) = (vec![UPDATE, READ, FACTOR], vec![0]);
     }
     let uniforms = ScalarProgram::identity_scalars(1);
-    Kernel {
+    Kernel::new(
         dtype,
-        body: Body::Map(Map {
-            rows: 1,
-            cols: elems,
-            operands,
-            scalars: 1,
-            uniforms,
-            body: b,
-            stores,
-        }),
-    }
+        Body::Map(Map { rows: 1, cols: elems, operands, scalars: 1, uniforms, body: b, stores }),
+    )
 }
 
 /// Constants of AdamW.
@@ -260,16 +252,8 @@ pub fn adamw(dtype: Dtype, elems: u64, c: AdamW) -> Kernel {
     b.results = vec![updated, m, v];
     let operands = vec![UPDATE, READ, UPDATE, UPDATE, FACTOR];
     let stores = vec![0, 2, 3];
-    Kernel {
+    Kernel::new(
         dtype,
-        body: Body::Map(Map {
-            rows: 1,
-            cols: elems,
-            operands,
-            scalars: 2,
-            uniforms,
-            body: b,
-            stores,
-        }),
-    }
+        Body::Map(Map { rows: 1, cols: elems, operands, scalars: 2, uniforms, body: b, stores }),
+    )
 }

@@ -5,6 +5,8 @@
 //! [`crate::reference`] where LLVM is absent. All tensors are dense and row-major; indices and counts are in elements
 //! unless a name says bytes.
 
+use std::num::NonZeroU32;
+
 use crate::scalar::{Real, ScalarProgram};
 use serde::{Deserialize, Serialize};
 
@@ -319,6 +321,17 @@ pub struct Kernel {
     pub dtype: Dtype,
     /// What it computes.
     pub body: Body,
+    /// Most blocks of each of its launches on a GPU: a persistent grid, whose blocks take the work of several. The results are the same
+    /// to the bit. `None` for as many as the work is cut into. It means nothing to processors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most_blocks: Option<NonZeroU32>,
+}
+
+impl Kernel {
+    /// A kernel of any number of blocks.
+    pub fn new(dtype: Dtype, body: Body) -> Self {
+        Self { dtype, body, most_blocks: None }
+    }
 }
 
 /// One buffer parameter of a kernel.

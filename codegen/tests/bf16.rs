@@ -7,7 +7,7 @@ use piper_codegen::kernel::{Body, Dtype, Kernel, bf16_from_f32, bf16_to_f32};
 use support::{Data, Native, by_reference, levels};
 
 fn cast(from: Dtype, to: Dtype, elems: usize) -> Kernel {
-    Kernel { dtype: from, body: Body::Cast { elems: elems as u64, to } }
+    Kernel::new(from, Body::Cast { elems: elems as u64, to })
 }
 
 /// Bit patterns of f32: around every value of bf16 and every tie between two, and an even stride over all.

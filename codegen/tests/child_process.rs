@@ -86,7 +86,7 @@ fn many() -> Vec<(String, Kernel)> {
 }
 
 fn named(dtype: Dtype, body: Body) -> (String, Kernel) {
-    let kernel = Kernel { dtype, body };
+    let kernel = Kernel::new(dtype, body);
     (kernel.symbol(), kernel)
 }
 

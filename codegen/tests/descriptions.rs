@@ -19,7 +19,7 @@ fn gemm() -> Gemm {
 }
 
 fn kernel(gemm: Gemm) -> Kernel {
-    Kernel { dtype: Dtype::F32, body: Body::Gemm(gemm) }
+    Kernel::new(Dtype::F32, Body::Gemm(gemm))
 }
 
 #[test]

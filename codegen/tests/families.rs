@@ -92,7 +92,7 @@ fn maps_with_broadcasts() {
         let shapes = [(1, 1), (3, 5), (5, 16), (4, 33), (17, 8), (2, 100), (7, 257)];
         let kernels: Vec<_> = shapes
             .into_iter()
-            .map(|(rows, cols)| Kernel { dtype, body: Body::Map(wide_map(rows, cols)) })
+            .map(|(rows, cols)| Kernel::new(dtype, Body::Map(wide_map(rows, cols))))
             .collect();
         check(&kernels, &[1.5], 1, 10.0);
     }
@@ -114,7 +114,7 @@ fn a_map_gives_the_same_bits_at_every_position_and_on_every_cpu() {
             assert!(bits.iter().all(|b| *b == bits[0]), "{level:?}: vector body and tail differ");
         }
         // Without transcendental functions every CPU gives the same bits, those of the reference.
-        let kernel = Kernel { dtype, body: Body::Map(Map { body: linear(), ..wide_map(7, 29) }) };
+        let kernel = Kernel::new(dtype, Body::Map(Map { body: linear(), ..wide_map(7, 29) }));
         let data = random_data(&kernel, 9, 1);
         let expected = support::by_reference(&kernel, &data, &[1.5]);
         for level in levels() {
@@ -151,7 +151,7 @@ fn norms() {
                         Body::NormDx { norm: n, adds: true },
                         Body::NormDw(n),
                     ]
-                    .map(|body| Kernel { dtype, body }),
+                    .map(|body| Kernel::new(dtype, body)),
                 );
             }
         }
@@ -179,9 +179,9 @@ fn attention() {
             (1, 129, 1, 1, 128),
         ] {
             let shape = Attention { batch, seq, heads, kv_heads, head_dim };
-            kernels.push(Kernel { dtype, body: Body::Attention { shape, lse: false } });
-            kernels.push(Kernel { dtype, body: Body::Attention { shape, lse: true } });
-            kernels.push(Kernel { dtype, body: Body::AttentionDx(shape) });
+            kernels.push(Kernel::new(dtype, Body::Attention { shape, lse: false }));
+            kernels.push(Kernel::new(dtype, Body::Attention { shape, lse: true }));
+            kernels.push(Kernel::new(dtype, Body::AttentionDx(shape)));
         }
         // The gradient takes any lse: weights then need not sum to one, and are only somewhat larger.
         check(&kernels, &[], 1, 60.0);
@@ -197,10 +197,10 @@ fn rotary_positions_and_their_inverse() {
         {
             for inverse in [false, true] {
                 let base = Real::new(10000.0);
-                kernels.push(Kernel {
+                kernels.push(Kernel::new(
                     dtype,
-                    body: Body::Rotary { batch, seq, heads, head_dim, base, inverse },
-                });
+                    Body::Rotary { batch, seq, heads, head_dim, base, inverse },
+                ));
             }
         }
         check(&kernels, &[], 1, 1.0);
@@ -214,8 +214,8 @@ fn losses() {
         for (rows, vocab) in [(1, 11), (5, 16), (9, 257), (64, 256), (2, 50), (7, 33), (257, 11)] {
             for lse in [false, true] {
                 let c = CrossEntropy { rows, vocab, denominator: 3, lse };
-                kernels.push(Kernel { dtype, body: Body::CrossEntropy(c) });
-                kernels.push(Kernel { dtype, body: Body::CrossEntropyDx(c) });
+                kernels.push(Kernel::new(dtype, Body::CrossEntropy(c)));
+                kernels.push(Kernel::new(dtype, Body::CrossEntropyDx(c)));
             }
         }
         check(&kernels, &[], 11, 20.0);
@@ -228,14 +228,14 @@ fn tables_sums_and_clipping() {
         let mut kernels = vec![];
         for (rows, vocab, dim) in [(1, 4, 1), (9, 5, 16), (20, 7, 37), (7, 4, 33), (33, 4, 257)] {
             let e = Embedding { rows, vocab, dim };
-            kernels.push(Kernel { dtype, body: Body::Embedding(e) });
-            kernels.push(Kernel { dtype, body: Body::EmbeddingDw(e) });
-            kernels.push(Kernel { dtype, body: Body::SumRows { rows, cols: dim } });
+            kernels.push(Kernel::new(dtype, Body::Embedding(e)));
+            kernels.push(Kernel::new(dtype, Body::EmbeddingDw(e)));
+            kernels.push(Kernel::new(dtype, Body::SumRows { rows, cols: dim }));
             let (a, b, block) = (rows.max(1), 3, dim);
-            kernels.push(Kernel { dtype, body: Body::SwapBlocks { a, b, block } });
-            kernels.push(Kernel { dtype, body: Body::SumSquares { elems: rows * dim } });
+            kernels.push(Kernel::new(dtype, Body::SwapBlocks { a, b, block }));
+            kernels.push(Kernel::new(dtype, Body::SumSquares { elems: rows * dim }));
         }
-        kernels.push(Kernel { dtype, body: Body::ClipScale { max_norm: Real::new(0.1) } });
+        kernels.push(Kernel::new(dtype, Body::ClipScale { max_norm: Real::new(0.1) }));
         // Same order of operations on both sides: the same bits.
         check(&kernels, &[], 4, 0.0);
     }
@@ -248,7 +248,7 @@ fn illegal_tokens_give_nan_and_touch_nothing_else() {
     let c = CrossEntropy { rows, vocab, denominator: 4, lse: true };
     let bodies =
         [Body::Embedding(e), Body::EmbeddingDw(e), Body::CrossEntropy(c), Body::CrossEntropyDx(c)];
-    let kernels = bodies.map(|body| Kernel { dtype: Dtype::F32, body });
+    let kernels = bodies.map(|body| Kernel::new(Dtype::F32, body));
     let native = Native::new(&kernels, piper_codegen::Target::host_level());
     for kernel in &kernels {
         let mut data = random_data(kernel, 1, 3);
@@ -275,7 +275,7 @@ fn optimisation_does_not_change_bits() {
             Body::AttentionDx(shape),
             Body::CrossEntropyDx(c),
         ];
-        let kernels = bodies.map(|body| Kernel { dtype, body });
+        let kernels = bodies.map(|body| Kernel::new(dtype, body));
         for level in levels() {
             let plain = Native::optimised(&kernels, level, piper_codegen::OptLevel::None);
             let full = Native::new(&kernels, level);
@@ -300,9 +300,9 @@ fn large_results_are_the_same_wherever_they_lie() {
     let kernels = [
         piper_codegen::catalog::add(Dtype::F32, rows * cols + 5),
         piper_codegen::catalog::silu(Dtype::Bf16, 2 * rows * cols + 21),
-        Kernel { dtype: Dtype::F32, body: Body::NormDx { norm, adds: true } },
-        Kernel { dtype: Dtype::F32, body: narrow.clone() },
-        Kernel { dtype: Dtype::F64, body: narrow },
+        Kernel::new(Dtype::F32, Body::NormDx { norm, adds: true }),
+        Kernel::new(Dtype::F32, narrow.clone()),
+        Kernel::new(Dtype::F64, narrow),
     ];
     let native = Native::new(&kernels, piper_codegen::Target::host_level());
     for kernel in &kernels {
@@ -367,7 +367,7 @@ fn losses_of_extreme_logits() {
         let c = CrossEntropy { rows: 2, vocab, denominator: 2, lse: true };
         let plain = CrossEntropy { lse: false, ..c };
         let kernels = [Body::CrossEntropy(c), Body::CrossEntropyDx(plain), Body::CrossEntropyDx(c)]
-            .map(|body| Kernel { dtype, body });
+            .map(|body| Kernel::new(dtype, body));
         for level in levels() {
             let native = Native::new(&kernels, level);
             let mut lse = None;
@@ -394,8 +394,8 @@ fn losses_of_extreme_logits() {
 fn losses_of_logits_with_a_large_offset() {
     let (rows, vocab, offset) = (3, 257, 1e4);
     let c = CrossEntropy { rows, vocab, denominator: 3, lse: true };
-    let kernels = [Body::CrossEntropy(c), Body::CrossEntropyDx(c)]
-        .map(|body| Kernel { dtype: Dtype::F32, body });
+    let kernels =
+        [Body::CrossEntropy(c), Body::CrossEntropyDx(c)].map(|body| Kernel::new(Dtype::F32, body));
     // Half a step of f32 from 8192 to 16384, and a little for exponentials and sums.
     let tolerance = f64::from(2f32).powi(-11) + 1e-5;
     for level in levels() {
@@ -442,7 +442,7 @@ fn the_gradient_of_a_loss_is_the_same_with_and_without_its_log_sum_exp() {
         let c = CrossEntropy { rows: 5, vocab: 300, denominator: 3, lse: true };
         let plain = CrossEntropy { lse: false, ..c };
         let kernels = [Body::CrossEntropy(c), Body::CrossEntropyDx(c), Body::CrossEntropyDx(plain)]
-            .map(|body| Kernel { dtype, body });
+            .map(|body| Kernel::new(dtype, body));
         for level in levels() {
             let native = Native::new(&kernels, level);
             let loss = native.run(&kernels[0], &random_data(&kernels[0], 9, 300), &[]);

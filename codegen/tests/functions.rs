@@ -15,9 +15,9 @@ fn kernel(dtype: Dtype, elems: u64, op: ScalarOp) -> Kernel {
     let operands =
         [Mode::Read, Mode::Write].map(|mode| Operand { access: Access::Full, mode }).to_vec();
     let uniforms = ScalarProgram::default();
-    Kernel {
+    Kernel::new(
         dtype,
-        body: Body::Map(Map {
+        Body::Map(Map {
             rows: 1,
             cols: elems,
             operands,
@@ -26,7 +26,7 @@ fn kernel(dtype: Dtype, elems: u64, op: ScalarOp) -> Kernel {
             body,
             stores: vec![1],
         }),
-    }
+    )
 }
 
 /// Distance in units of the last place of `exact` rounded to f32; subnormal steps below the normal range.

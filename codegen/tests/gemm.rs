@@ -22,7 +22,7 @@ fn plain(m: u64, n: u64, k: u64) -> Gemm {
 }
 
 fn kernel(dtype: Dtype, gemm: Gemm) -> Kernel {
-    Kernel { dtype, body: Body::Gemm(gemm) }
+    Kernel::new(dtype, Body::Gemm(gemm))
 }
 
 #[test]

@@ -13,7 +13,7 @@ use support::{Data, by_reference, random_data};
 const STEP: f64 = 1e-5;
 
 fn kernel(body: Body) -> Kernel {
-    Kernel { dtype: Dtype::F64, body }
+    Kernel::new(Dtype::F64, body)
 }
 
 fn values(data: &Data) -> &[f64] {

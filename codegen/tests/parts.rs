@@ -38,7 +38,7 @@ fn compare(native: &Native, kernel: &Kernel, data: &[support::Data]) {
 }
 
 fn kernels(bodies: impl IntoIterator<Item = Body>, dtype: Dtype) -> Vec<Kernel> {
-    let kernels = bodies.into_iter().map(|body| Kernel { dtype, body });
+    let kernels = bodies.into_iter().map(|body| Kernel::new(dtype, body));
     let kernels: Vec<Kernel> = kernels.collect();
     for kernel in &kernels {
         assert!(kernel.split().parts > 1, "{kernel:?} is too small to be divided");
@@ -157,9 +157,9 @@ fn maps() {
 fn what_is_small_stays_whole() {
     for kernel in [
         catalog::add(Dtype::F32, 1000),
-        Kernel { dtype: Dtype::F32, body: Body::Gemm(gemm(32, 32, 32)) },
-        Kernel { dtype: Dtype::F64, body: Body::SumSquares { elems: 8192 } },
-        Kernel { dtype: Dtype::F32, body: Body::ClipScale { max_norm: Real::new(1.0) } },
+        Kernel::new(Dtype::F32, Body::Gemm(gemm(32, 32, 32))),
+        Kernel::new(Dtype::F64, Body::SumSquares { elems: 8192 }),
+        Kernel::new(Dtype::F32, Body::ClipScale { max_norm: Real::new(1.0) }),
     ] {
         assert_eq!(kernel.split().parts, 1, "{kernel:?}");
     }
@@ -177,7 +177,7 @@ proptest! {
         seed: u64,
     ) {
         let gemm = Gemm { transpose_a, transpose_b, accumulate, batch, ..gemm(m, n, k) };
-        let kernel = Kernel { dtype, body: Body::Gemm(gemm) };
+        let kernel = Kernel::new(dtype, Body::Gemm(gemm));
         if kernel.split().parts > 1 {
             let level = piper_codegen::Target::host_level();
             let native = Native::new(std::slice::from_ref(&kernel), level);

@@ -7,12 +7,14 @@
 mod catalog;
 mod support;
 
+use std::num::NonZeroU32;
+
 use piper_codegen::Isolation;
 use piper_codegen::catalog::{self as single, AdamW};
 use piper_codegen::kernel::{
     Attention, Body, CrossEntropy, Dtype, Embedding, Gemm, Kernel, Mode, Norm, NormKind,
 };
-use piper_codegen::ptx::{Chip, PtxKernel, bounded_symbol, compile};
+use piper_codegen::ptx::{Chip, PtxKernel, compile};
 use piper_ptx::{Arg, Machine, Module};
 use support::{Data, agree, by_reference, random_data};
 
@@ -91,14 +93,9 @@ fn persistent_grids_compute_the_same_bits() {
     let mut bounded = 0;
     for dtype in catalog::DTYPES {
         let kernels = catalog::around(dtype, 33);
-        let symbols: Vec<String> = kernels.iter().map(Kernel::symbol).collect();
-        let few = symbols.iter().map(|symbol| bounded_symbol(symbol, 2));
-        let named: Vec<_> = symbols
-            .iter()
-            .cloned()
-            .chain(few)
-            .zip(kernels.iter().chain(&kernels).cloned())
-            .collect();
+        let few = |k: &Kernel| Kernel { most_blocks: NonZeroU32::new(2), ..k.clone() };
+        let all = kernels.iter().cloned().chain(kernels.iter().map(few));
+        let named: Vec<_> = all.map(|k| (k.symbol(), k)).collect();
         let (text, launched) = compile(&named, Chip::Sm80, Isolation::InProcess).expect("PTX");
         let module = Module::parse(&text).unwrap_or_else(|e| panic!("{e}"));
         let (whole, few) = launched.split_at(kernels.len());
@@ -171,7 +168,7 @@ fn sm_100a_gives_what_the_reference_gives() {
 fn large_tiles_of_tensor_cores_give_what_the_reference_gives() {
     let kernels: Vec<_> = [(false, false), (false, true), (true, false), (true, true)]
         .map(|(a, b)| Gemm { batch: 110, ..catalog::gemm(40, 136, 72, a, b) })
-        .map(|g| Kernel { dtype: Dtype::Bf16, body: Body::Gemm(g) })
+        .map(|g| Kernel::new(Dtype::Bf16, Body::Gemm(g)))
         .to_vec();
     check_kernels(Chip::Sm80, &kernels);
 }
@@ -185,7 +182,7 @@ fn products_of_warpgroups_give_what_the_reference_gives() {
     products.extend(ways.map(|way| Gemm { batch: 66, ..product(130, 24, 200, way) }));
     products.extend(ways.map(|way| product(9, 7, 33, way)));
     let kernels: Vec<_> =
-        products.into_iter().map(|g| Kernel { dtype: Dtype::Bf16, body: Body::Gemm(g) }).collect();
+        products.into_iter().map(|g| Kernel::new(Dtype::Bf16, Body::Gemm(g))).collect();
     check_kernels(Chip::Sm90aWarpgroups, &kernels);
 }
 
@@ -218,7 +215,7 @@ fn memory_is_accessed_16_bytes_at_a_time() {
     for dtype in catalog::DTYPES {
         let norm = |cols| Norm { kind: NormKind::Layer, rows: 8, cols, eps: 1e-5.into() };
         let loss = CrossEntropy { rows: 8, vocab: 1024, denominator: 8, lse: true };
-        let of = |body| Kernel { dtype, body };
+        let of = |body| Kernel::new(dtype, body);
         let to = if dtype == Dtype::F32 { Dtype::Bf16 } else { Dtype::F32 };
         let rotary = Body::Rotary {
             batch: 1,
@@ -269,7 +266,7 @@ fn attention_of_wide_heads_gives_what_the_reference_gives() {
             let (batch, heads) = if seq < 257 { (2, 2) } else { (1, 1) };
             let shape = Attention { batch, seq, heads, kv_heads: 1, head_dim };
             let bodies = [Body::Attention { shape, lse: true }, Body::AttentionDx(shape)];
-            kernels.extend(bodies.map(|body| Kernel { dtype: Dtype::Bf16, body }));
+            kernels.extend(bodies.map(|body| Kernel::new(Dtype::Bf16, body)));
         }
     }
     check_kernels(Chip::Sm90a, &kernels);
@@ -285,6 +282,6 @@ fn attention_of_odd_wide_heads_gives_what_the_reference_gives() {
         kv_heads: 1,
         head_dim,
     });
-    let kernels = shapes.map(|shape| Kernel { dtype: Dtype::Bf16, body: Body::AttentionDx(shape) });
+    let kernels = shapes.map(|shape| Kernel::new(Dtype::Bf16, Body::AttentionDx(shape)));
     check_kernels(Chip::Sm80, &kernels);
 }

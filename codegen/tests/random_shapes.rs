@@ -45,13 +45,13 @@ proptest! {
 
     #[test]
     fn products(dtype in dtype(), gemm in gemm(), seed: u64) {
-        run(Kernel { dtype, body: Body::Gemm(gemm) }, seed, 60.0);
+        run(Kernel::new(dtype, Body::Gemm(gemm)), seed, 60.0);
     }
 
     #[test]
     fn attentions(dtype in dtype(), shape in attention(), seed: u64) {
-        run(Kernel { dtype, body: Body::Attention { shape, lse: true } }, seed, 60.0);
-        run(Kernel { dtype, body: Body::AttentionDx(shape) }, seed, 200.0);
+        run(Kernel::new(dtype, Body::Attention { shape, lse: true }), seed, 60.0);
+        run(Kernel::new(dtype, Body::AttentionDx(shape)), seed, 200.0);
     }
 
     #[test]

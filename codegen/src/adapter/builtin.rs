@@ -54,7 +54,7 @@ pub(super) fn kernel(module: &Module, view: device::Kernel) -> Result<Kernel, St
         BuiltinKernel::SumSquares => match inputs {
             [one] => {
                 let (elems, dtype) = elements(module, *one)?;
-                Ok(Kernel { dtype, body: Body::SumSquares { elems } })
+                Ok(Kernel::new(dtype, Body::SumSquares { elems }))
             }
             _ => {
                 Err("squares are summed tensor by tensor; run kernelize before memory-plan".into())
@@ -64,12 +64,12 @@ pub(super) fn kernel(module: &Module, view: device::Kernel) -> Result<Kernel, St
             let scale = results.first().ok_or("it has no result")?;
             let (_, dtype) = elements(module, *scale)?;
             let max_norm = Real::new(number("max_norm").unwrap_or(f64::INFINITY));
-            Ok(Kernel { dtype, body: Body::ClipScale { max_norm } })
+            Ok(Kernel::new(dtype, Body::ClipScale { max_norm }))
         }
         BuiltinKernel::Cast => {
             let (elems, dtype) = elements(module, *first?)?;
             let (_, to) = elements(module, *results.first().ok_or("it has no result")?)?;
-            Ok(Kernel { dtype, body: Body::Cast { elems, to } })
+            Ok(Kernel::new(dtype, Body::Cast { elems, to }))
         }
         BuiltinKernel::Sum => {
             let (elems, dtype) = elements(module, *first?)?;
@@ -89,10 +89,10 @@ fn elementwise(
 ) -> Kernel {
     let uniforms = ScalarProgram::default();
     let stores = vec![store];
-    Kernel {
+    Kernel::new(
         dtype,
-        body: Body::Map(Map { rows: 1, cols: elems, operands, scalars: 0, uniforms, body, stores }),
-    }
+        Body::Map(Map { rows: 1, cols: elems, operands, scalars: 0, uniforms, body, stores }),
+    )
 }
 
 /// `from, !into`: `into += from`.
@@ -143,5 +143,5 @@ fn rearranged(kernel: Kernel, order: &[Option<u32>]) -> Kernel {
     for store in &mut map.stores {
         *store = order[*store as usize].unwrap_or(*store);
     }
-    Kernel { dtype: kernel.dtype, body: Body::Map(map) }
+    Kernel::new(kernel.dtype, Body::Map(map))
 }

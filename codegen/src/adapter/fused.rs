@@ -40,7 +40,7 @@ pub(super) fn kernel(module: &Module, view: kernel::Func) -> Result<Kernel, Stri
         "norm_dx" if parts.ops.len() > 1 => parts.sum_with_norm_gradient(first)?,
         _ => parts.alone(first)?,
     };
-    Ok(Kernel { dtype, body })
+    Ok(Kernel::new(dtype, body))
 }
 
 impl Parts<'_> {

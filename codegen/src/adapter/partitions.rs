@@ -3,17 +3,19 @@
 //! A launch there has at most as many blocks as the partition. Where a kernel has more, the launch gets a form of it on a persistent
 //! grid, which computes the same to the bit; launches elsewhere keep the kernel as it is.
 
+use std::num::NonZeroU32;
+
 use piper_plan::{KernelId, Kind, Method, Plan};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::kernel::Kernel;
-use crate::ptx::{Chip, PtxKernel, bounded_symbol};
+use crate::ptx::{Chip, PtxKernel};
 
 /// Most blocks of launches on each stream of a program.
-fn limits(plan: &Plan, program: usize) -> Vec<Option<u32>> {
+fn limits(plan: &Plan, program: usize) -> Vec<Option<NonZeroU32>> {
     let limit = |name: &String| {
         let partition = &plan.partitions[plan.partition_of(name)?];
-        (partition.method == Method::Grid).then_some(partition.size)
+        NonZeroU32::new(partition.size).filter(|_| partition.method == Method::Grid)
     };
     plan.programs[program].streams.iter().map(limit).collect()
 }
@@ -21,18 +23,18 @@ fn limits(plan: &Plan, program: usize) -> Vec<Option<u32>> {
 /// Gives launches in partitions of grids kernels of their own, and says whether any needed it. `kernels` are those of the plan, in
 /// its order, and stay so.
 pub(super) fn bound(plan: &mut Plan, kernels: &mut Vec<Kernel>, chip: Chip) -> bool {
-    let limits: Vec<Vec<Option<u32>>> =
+    let limits: Vec<Vec<Option<NonZeroU32>>> =
         (0..plan.programs.len()).map(|program| limits(plan, program)).collect();
     if limits.iter().flatten().all(Option::is_none) {
         return false;
     }
-    let exceeds = |symbol: &str, kernel: &Kernel, most: u32| {
+    let exceeds = |symbol: &str, kernel: &Kernel, most: NonZeroU32| {
         let launched = PtxKernel::of(symbol, kernel, chip);
         let blocks = |grid: [u32; 3]| grid.iter().map(|n| u64::from(*n)).product::<u64>();
-        launched.is_ok_and(|l| l.stages.iter().any(|s| blocks(s.grid) > u64::from(most)))
+        launched.is_ok_and(|l| l.stages.iter().any(|s| blocks(s.grid) > u64::from(most.get())))
     };
     // What is launched as it is keeps its place in the table.
-    let mut wanted: Vec<(usize, usize, KernelId, u32)> = Vec::new();
+    let mut wanted: Vec<(usize, usize, KernelId, NonZeroU32)> = Vec::new();
     let mut whole: FxHashSet<KernelId> = FxHashSet::default();
     for (at, program) in plan.programs.iter().enumerate() {
         for (i, instr) in program.instrs.iter().enumerate() {
@@ -46,18 +48,21 @@ pub(super) fn bound(plan: &mut Plan, kernels: &mut Vec<Kernel>, chip: Chip) -> b
             }
         }
     }
-    let mut made: FxHashMap<(KernelId, u32), KernelId> = FxHashMap::default();
+    let mut made: FxHashMap<(KernelId, NonZeroU32), KernelId> = FxHashMap::default();
     let symbols: Vec<String> = plan.kernels.iter().map(|k| k.symbol.clone()).collect();
     for (at, i, kernel, most) in wanted {
         let bounded = *made.entry((kernel, most)).or_insert_with(|| {
-            let symbol = bounded_symbol(&symbols[kernel.index()], most);
+            // Both forms may be in one module.
+            let symbol = format!("{}$most_{most}", symbols[kernel.index()]);
             if whole.insert(kernel) {
                 plan.kernels[kernel.index()].symbol = symbol;
+                kernels[kernel.index()].most_blocks = Some(most);
                 return kernel;
             }
             let declared = plan.kernels[kernel.index()].clone();
             plan.kernels.push(piper_plan::KernelDecl { symbol, ..declared });
-            kernels.push(kernels[kernel.index()].clone());
+            let of_any = kernels[kernel.index()].clone();
+            kernels.push(Kernel { most_blocks: Some(most), ..of_any });
             KernelId(plan.kernels.len() as u32 - 1)
         });
         if let Kind::Launch { kernel, .. } = &mut plan.programs[at].instrs[i].kind {
@@ -108,6 +113,10 @@ mod tests {
             let (mut plan, mut all) = (plan(instrs), kernels.to_vec());
             bound(&mut plan, &mut all, Chip::Sm80);
             assert_eq!(plan.kernels.len(), all.len());
+            for (declared, kernel) in plan.kernels.iter().zip(&all) {
+                let most = declared.symbol.ends_with("$most_20").then_some(20);
+                assert_eq!(kernel.most_blocks.map(NonZeroU32::get), most);
+            }
             let launched = plan.programs[0].instrs.iter().map(|instr| match &instr.kind {
                 Kind::Launch { kernel, .. } => plan.kernels[kernel.index()].symbol.clone(),
                 _ => String::new(),

@@ -35,21 +35,6 @@ pub struct Stage {
     pub work: Option<[u32; 3]>,
 }
 
-/// What stands in a symbol before the most blocks of a launch.
-const MOST: &str = "$most_";
-
-/// The symbol of a kernel on at most `blocks` blocks a launch: a persistent grid, whose blocks take the work of several. The
-/// results are the same to the bit. Code generation knows it by its symbol, so both forms may be in one module.
-pub fn bounded_symbol(symbol: &str, blocks: u32) -> String {
-    format!("{symbol}{MOST}{blocks}")
-}
-
-/// The most blocks of a kernel with this symbol.
-fn most_blocks(symbol: &str) -> u64 {
-    let most = symbol.rsplit_once(MOST).and_then(|(_, most)| most.parse().ok());
-    most.filter(|most| *most > 0).unwrap_or(u64::MAX)
-}
-
 /// A kernel as it is launched on a GPU: its stages one after the other on one stream, each with the same arguments, which
 /// are a pointer for each of `params`, an f64 for each scalar, and a pointer to `workspace_bytes` of scratch memory if
 /// that is not zero. Pointers are aligned to 16 bytes. A kernel without elements has no stages.
@@ -417,10 +402,10 @@ impl PtxKernel {
                 ));
             }
             let blocks = grid.iter().product::<u64>();
-            let most = most_blocks(symbol);
-            let (grid, work) = match blocks > most {
-                true => ([most, 1, 1], Some(grid.map(|n| n as u32))),
-                false => (grid, None),
+            let most = kernel.most_blocks.map(|most| u64::from(most.get()));
+            let (grid, work) = match most {
+                Some(most) if blocks > most => ([most, 1, 1], Some(grid.map(|n| n as u32))),
+                _ => (grid, None),
             };
             stages.push(Stage {
                 work,
@@ -457,6 +442,8 @@ fn entry_name(symbol: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroU32;
+
     use super::*;
     use crate::catalog;
 
@@ -474,7 +461,7 @@ mod tests {
     #[test]
     fn sums_have_a_step_for_parts_and_one_for_the_total() {
         let body = Body::SumRows { rows: 1024, cols: 33 };
-        let kernel = Kernel { dtype: Dtype::Bf16, body };
+        let kernel = Kernel::new(Dtype::Bf16, body);
         let launched = PtxKernel::of("a.b", &kernel, Chip::Sm90a).unwrap();
         let entries: Vec<_> = launched.stages.iter().map(|s| (&s.entry[..], s.grid)).collect();
         assert_eq!(entries, [("a_$_b$0", [2, 8, 1]), ("a_$_b$1", [1, 1, 1])]);
@@ -482,21 +469,22 @@ mod tests {
     }
 
     #[test]
-    fn a_symbol_may_bound_the_blocks_of_launches() {
-        let symbol = bounded_symbol("f", 3);
+    fn a_kernel_may_bound_the_blocks_of_its_launches() {
         let kernel = catalog::add(Dtype::F32, 100_000);
-        let [whole, bounded] =
-            ["f", &symbol[..]].map(|s| PtxKernel::of(s, &kernel, Chip::Sm80).unwrap());
+        let on = |blocks: u32| {
+            let kernel = Kernel { most_blocks: NonZeroU32::new(blocks), ..kernel.clone() };
+            PtxKernel::of("f", &kernel, Chip::Sm80).unwrap()
+        };
+        let (whole, bounded, few) = (on(0), on(3), on(98));
         assert_eq!((whole.stages[0].grid, whole.stages[0].work), ([98, 1, 1], None));
         assert_eq!((bounded.stages[0].grid, bounded.stages[0].work), ([3, 1, 1], Some([98, 1, 1])));
-        let few = PtxKernel::of(&bounded_symbol("f", 98), &kernel, Chip::Sm80).unwrap();
         assert_eq!((few.stages[0].grid, few.stages[0].work), ([98, 1, 1], None));
     }
 
     #[test]
     fn heads_too_wide_for_shared_memory_are_refused() {
         let shape = Attention { batch: 1, seq: 64, heads: 1, kv_heads: 1, head_dim: 4096 };
-        let kernel = Kernel { dtype: Dtype::F32, body: Body::AttentionDx(shape) };
+        let kernel = Kernel::new(Dtype::F32, Body::AttentionDx(shape));
         let why = PtxKernel::of("f", &kernel, Chip::Sm80).unwrap_err();
         assert!(why.contains("width 4096"), "{why}");
     }

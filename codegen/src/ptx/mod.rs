@@ -42,7 +42,7 @@ mod sums;
 mod tensor;
 
 pub use chip::{Chip, ChipLimits};
-pub use launch::{PtxKernel, Stage, bounded_symbol};
+pub use launch::{PtxKernel, Stage};
 #[cfg(feature = "llvm")]
 pub use module::ptx_text;
 

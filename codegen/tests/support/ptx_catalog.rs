@@ -105,7 +105,7 @@ pub(crate) fn around(dtype: Dtype, size: u64) -> Vec<Kernel> {
         epilogue: Some(epilogue()),
         ..gemm(size, 12, 8, false, false)
     }));
-    kernels.extend(bodies.into_iter().map(|body| Kernel { dtype, body }));
+    kernels.extend(bodies.into_iter().map(|body| Kernel::new(dtype, body)));
     kernels
 }
 
@@ -155,7 +155,7 @@ pub(crate) fn training(dtype: Dtype) -> Vec<Kernel> {
     let constants = AdamW { beta1: 0.9, beta2: 0.999, eps: 1e-8, weight_decay: 0.01 };
     let mut kernels =
         vec![catalog::adamw(dtype, vocab * width, constants), catalog::gelu(dtype, tokens * width)];
-    kernels.extend(bodies.into_iter().map(|body| Kernel { dtype, body }));
+    kernels.extend(bodies.into_iter().map(|body| Kernel::new(dtype, body)));
     kernels
 }
 

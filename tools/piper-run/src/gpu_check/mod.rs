@@ -268,7 +268,7 @@ impl Check<'_> {
             accumulate: false,
             epilogue: None,
         });
-        let kernel = Kernel { dtype, body };
+        let kernel = Kernel::new(dtype, body);
         Launches { kernel, repeats: self.sizes.repeats, is_chain: false, partition }
     }
 
@@ -298,7 +298,7 @@ impl Check<'_> {
         // Of the causal half: two products of seq x seq x head_dim.
         let flops = 2.0 * (batch * heads * seq * seq * head_dim) as f64;
         for (name, dtype) in [("f32", Dtype::F32), ("bf16", Dtype::Bf16)] {
-            let kernel = Kernel { dtype, body: Body::Attention { shape, lse: false } };
+            let kernel = Kernel::new(dtype, Body::Attention { shape, lse: false });
             let launches =
                 Launches { kernel, repeats: self.sizes.repeats, is_chain: false, partition: None };
             let (seconds, _) = self.seconds(&launches, Options::default())?;
