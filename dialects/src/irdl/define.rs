@@ -90,9 +90,7 @@ fn rules(
     let (mut rules, mut numbers) = (Rules::default(), FxHashMap::<Value, usize>::default());
     let mut sizes: Vec<u64> = Vec::new();
     for inner in body(module, op) {
-        let args = || -> Vec<usize> {
-            module.operands(inner).filter_map(|value| numbers.get(&value).copied()).collect()
-        };
+        let args = || numbered(&numbers, module.operands(inner));
         let rule = match module.name_text(inner) {
             AnyType::NAME => Rule::Any,
             Is::NAME => {
@@ -149,6 +147,14 @@ fn rules(
     Some((Arc::new(rules), numbers))
 }
 
+/// The numbers of the constraints that these values stand for.
+fn numbered(
+    numbers: &FxHashMap<Value, usize>,
+    values: impl IntoIterator<Item = Value>,
+) -> Vec<usize> {
+    values.into_iter().filter_map(|value| numbers.get(&value).copied()).collect()
+}
+
 /// A type or an attribute.
 fn param(
     module: &Module,
@@ -163,7 +169,7 @@ fn param(
     let (mut params, mut args) = (Vec::new(), Vec::new());
     if let Some(parameters) = parameters(module, op) {
         params = names(module, parameters.0);
-        args = parameters.args(module).filter_map(|value| numbers.get(&value).copied()).collect();
+        args = numbered(&numbers, parameters.args(module));
     }
     let full = format!("{sigil}{name}");
     let parse = move |p: &mut piper_ir::Parser<'_>| {
@@ -239,9 +245,7 @@ fn operation(
         inferred: Vec::new(),
     };
     for part in body(module, op) {
-        let numbers = |op: Op| -> Vec<usize> {
-            module.operands(op).filter_map(|value| numbers.get(&value).copied()).collect()
-        };
+        let numbers = |op: Op| numbered(&numbers, module.operands(op));
         let declared = names(module, part);
         match module.name_text(part) {
             Operands::NAME | Results::NAME => {

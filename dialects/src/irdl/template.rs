@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 use piper_ir::interfaces::Expand;
 use piper_ir::text::parse_module;
-use piper_ir::{Builder, Module, Op, OpDef, OpState, Reporter, SourceFile, Type, Value};
+use piper_ir::{Arity, Builder, Module, Op, OpDef, OpState, Reporter, SourceFile, Type, Value};
 use rustc_hash::FxHashMap;
 
 /// The interface behind [`EXPAND`]: the lines of an expansion.
@@ -61,11 +61,33 @@ fn pieces(text: &str) -> Vec<(usize, Piece<'_>)> {
     pieces
 }
 
+/// The values that a text defines, with the bytes at which their names begin: what stands in front of `=`.
+fn defined(text: &str) -> Vec<(usize, &str)> {
+    let is_name = |c: char| c.is_alphanumeric() || "_.-:".contains(c);
+    let mut found = Vec::new();
+    for (equals, _) in text.match_indices('=') {
+        let mut before = text[..equals].trim_end();
+        while let Some(sigil) = before.rfind(['%', '$'])
+            && before[sigil + 1..].chars().all(is_name)
+        {
+            // `%pair:2` defines what is called `pair`.
+            let name = before[sigil + 1..].split(':').next().unwrap_or_default();
+            found.push((sigil + 1, name));
+            match before[..sigil].trim_end().strip_suffix(',') {
+                Some(further) => before = further.trim_end(),
+                None => break,
+            }
+        }
+    }
+    found.sort_unstable();
+    found
+}
+
 impl Template {
-    /// Whether every name in it is declared.
+    /// Whether every name in it is declared, every result defined, and nothing twice.
     ///
     /// # Errors
-    /// The byte of a name that is not, and what is wrong with it.
+    /// The byte of a name for which that is not so, and what is wrong with it.
     pub(super) fn check(&self, def: &OpDef) -> Result<(), (usize, String)> {
         let is_value =
             |name: &str| def.operands.iter().chain(&def.results).any(|value| value.name == name);
@@ -81,7 +103,24 @@ impl Template {
                 _ => {}
             }
         }
-        Ok(())
+        let defined = defined(&self.0);
+        for (i, (at, name)) in defined.iter().enumerate() {
+            if def.operands.iter().any(|operand| operand.name == *name) {
+                return Err((*at, format!("'{name}' is an operand, and is defined again")));
+            }
+            if defined[..i].iter().any(|(_, before)| before == name) {
+                return Err((*at, format!("'{name}' is defined twice")));
+            }
+        }
+        // A group may be empty, which only an instance shows.
+        let mut single = def.results.iter().filter(|result| result.arity == Arity::One);
+        match single.find(|result| defined.iter().all(|(_, name)| result.name != *name)) {
+            Some(result) => {
+                let name = &result.name;
+                Err((0, format!("no line defines the result '{name}', as '${name} = ...' would")))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Builds the operations where `b` stands; the values in place of the results of `op`.

@@ -167,6 +167,11 @@ fn chunk(module: &Module, target: Op, reporter: &mut Reporter<'_>) -> Option<Rec
                     module.op_loc(op),
                     format!("'{name}' is no kernel, but a device program launches '@{chunk}'"),
                 )
+                .hint(match module.operands(op).len() {
+                    // Whoever writes such an operation may have thought of a parameter.
+                    0 => "let it expand to operations of 'nn'; what is trained is 'nn.parameter' alone, to which it may expand",
+                    _ => "let it expand to operations of 'nn' ('piper.expand' of a dialect as data)",
+                })
                 .note(module.op_loc(target), "the chunk begins here");
             return None;
         }

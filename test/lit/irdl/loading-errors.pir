@@ -52,6 +52,40 @@ irdl.dialect @bad {
   // CHECK: error: 'piper.shard' must be "elementwise", but is "rows"
   // CHECK: error: expansion of 'bad.costs': there is no operand, result or attribute 'z'
   // CHECK-NEXT: --> {{.*}}loading-errors.pir:[[#@LINE-11]]:35
+  irdl.operation @nothing attributes {
+    piper.expand = "%z = nn.silu $x : type($x)"
+  } {
+    %0 = irdl.base "!builtin.tensor"
+    irdl.operands(x: %0)
+    irdl.results(y: %0)
+  }
+  // CHECK: error: expansion of 'bad.nothing': no line defines the result 'y', as '$y = ...' would
+  // CHECK-NEXT: --> {{.*}}loading-errors.pir:[[#@LINE-7]]:21
+  irdl.operation @twice attributes {
+    piper.expand = "%y = nn.silu $x : type($x)\0A$y = nn.silu $x : type($x)"
+  } {
+    %0 = irdl.base "!builtin.tensor"
+    irdl.operands(x: %0)
+    irdl.results(y: %0)
+  }
+  // CHECK: error: expansion of 'bad.twice': 'y' is defined twice
+  irdl.operation @over attributes {
+    piper.expand = "$x = nn.silu $x : type($x)\0A$y = nn.silu $x : type($x)"
+  } {
+    %0 = irdl.base "!builtin.tensor"
+    irdl.operands(x: %0)
+    irdl.results(y: %0)
+  }
+  // CHECK: error: expansion of 'bad.over': 'x' is an operand, and is defined again
+  // CHECK-NEXT: --> {{.*}}loading-errors.pir:[[#@LINE-7]]:22
+  irdl.operation @one_of_two attributes {
+    piper.expand = "%pair:2 = mine.split $x : type($x)\0A%a, %y = mine.both %pair#0, %pair#1 : type($x)"
+  } {
+    %0 = irdl.base "!builtin.tensor"
+    irdl.operands(x: %0)
+    irdl.results(y: %0, z: %0)
+  }
+  // CHECK: error: expansion of 'bad.one_of_two': no line defines the result 'z', as '$z = ...' would
   irdl.operation @cpp {
     %0 = irdl.c_pred "$_self.isa<Foo>()"
     irdl.operands(x: %0)
