@@ -1,4 +1,4 @@
-//! What is known, dialects and passes, and passes that Python adds.
+//! What is known, dialects and passes, and those that Python adds.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -87,5 +87,14 @@ impl PyCompiler {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::make_mut(&mut known.compiler).register_pass(info);
         Ok(())
+    }
+
+    /// Adds the dialects that a text of `irdl` operations defines, for modules made from now on. `name` is what messages call the
+    /// text. Nothing is added if anything is wrong with it.
+    #[pyo3(signature = (text, name="<dialect>"))]
+    fn register_dialect_text(&self, py: Python<'_>, text: &str, name: &str) -> PyResult<()> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let added = Arc::make_mut(&mut known.compiler).register_dialect_text(name, text);
+        added.map(|_| ()).map_err(|failure| crate::diagnostic::failed(py, &failure))
     }
 }

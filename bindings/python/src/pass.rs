@@ -1,5 +1,6 @@
 //! Passes written in Python: called with the module, whose program is theirs for the time of the call.
 
+use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use piper::Program;
@@ -94,6 +95,41 @@ impl PyPassContext {
 /// Why a module that a pass kept is of no use.
 const ENDED: &str = "this module belonged to a pass, which has ended";
 
+thread_local! {
+    /// The passes that this thread is in, outermost first, with the compilers they belong to.
+    static RUNNING: RefCell<Vec<(usize, String)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// That a pass runs on this thread, for as long as this lives.
+struct Running;
+
+/// How many passes may run in each other: each takes stack of this thread, of which Python's own limit knows nothing.
+const DEEPEST: usize = 16;
+
+impl Running {
+    /// Why the pass may not run here. One that runs here already would begin anew with each run, and its messages would quote each
+    /// other.
+    fn enter(name: &str, known: &Arc<Mutex<Known>>) -> Result<Self, String> {
+        RUNNING.with_borrow_mut(|running| {
+            let entry = (Arc::as_ptr(known).addr(), name.to_owned());
+            if running.contains(&entry) {
+                return Err(format!("pass '{name}' runs itself"));
+            }
+            if running.len() == DEEPEST {
+                return Err(format!("pass '{name}' is run by {DEEPEST} passes, each by the next"));
+            }
+            running.push(entry);
+            Ok(Self)
+        })
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        RUNNING.with_borrow_mut(Vec::pop);
+    }
+}
+
 /// Calls the function of a pass.
 pub(crate) fn run(
     name: &str,
@@ -101,6 +137,14 @@ pub(crate) fn run(
     known: &Arc<Mutex<Known>>,
     cx: &mut PassContext<'_, '_>,
 ) -> PassResult {
+    let _running = match Running::enter(name, known) {
+        Ok(running) => running,
+        Err(why) => {
+            let root = cx.module.op_loc(cx.module.root());
+            cx.reporter.error(root, why).hint("let the function call itself instead");
+            return Err(PassFailed);
+        }
+    };
     let empty = Module::new(cx.module.ctx_arc());
     let module = std::mem::replace(cx.module, empty);
     let program = Program { module, sources: Sources::default(), name: "<pass>".to_owned() };

@@ -95,6 +95,95 @@ def test_an_interrupt_in_a_pass_goes_on_as_itself() -> None:
         compiler.parse(TEXT).run("interrupted")
 
 
+def test_a_pass_that_runs_itself_is_an_error_and_no_explosion() -> None:
+    compiler, calls = Compiler(), [0]
+
+    def again(cx: PassContext) -> None:
+        calls[0] += 1
+        compiler.parse(cx.module.text()).run("again")
+
+    compiler.register_pass("again", again)
+    with pytest.raises(piper.PiperError) as caught:
+        compiler.parse(TEXT).run("again")
+    assert calls == [1] and "pass 'again' runs itself" in str(caught.value)
+    # The compiler is as good as new.
+    compiler.register_pass("other", lambda cx: cx.remark("well"))
+    assert compiler.parse(TEXT).run("other")[0].message == "well"
+
+
+def test_passes_that_run_each_other() -> None:
+    compiler, calls = Compiler(), [0, 0]
+
+    def there(cx: PassContext) -> None:
+        calls[0] += 1
+        compiler.parse(cx.module.text()).run("back")
+
+    def back(cx: PassContext) -> None:
+        calls[1] += 1
+        compiler.parse(cx.module.text()).run("there")
+
+    compiler.register_pass("there", there)
+    compiler.register_pass("back", back)
+    with pytest.raises(piper.PiperError, match="pass 'there' runs itself"):
+        compiler.parse(TEXT).run("there")
+    assert calls == [1, 1]
+
+
+def test_passes_of_ever_new_compilers_end() -> None:
+    calls = [0]
+
+    def deeper(cx: PassContext) -> None:
+        calls[0] += 1
+        compiler = Compiler()
+        compiler.register_pass("deeper", deeper)
+        try:
+            compiler.parse(cx.module.text()).run("deeper")
+        except piper.PiperError as error:
+            raise RuntimeError(error.diagnostics[0].message.splitlines()[0]) from None
+
+    compiler = Compiler()
+    compiler.register_pass("deeper", deeper)
+    with pytest.raises(piper.PiperError, match="is run by 16 passes, each by the next"):
+        compiler.parse(TEXT).run("deeper")
+    assert calls == [16]
+
+
+def test_a_pass_may_run_others() -> None:
+    compiler, said = Compiler(), []
+    compiler.register_pass("inner", lambda cx: cx.remark("inner"))
+    compiler.register_pass("outer", lambda cx: said.extend(compiler.parse(cx.module.text()).run("inner")))
+    compiler.parse(TEXT).run("outer")
+    compiler.parse(TEXT).run("outer")
+    assert [d.message for d in said] == ["inner", "inner"]
+
+
+DIALECT = """irdl.dialect @mine {
+  irdl.operation @twice attributes {piper.format = "$x attr-dict `:` type($x)", piper.traits = ["Pure"]} {
+    %0 = irdl.base "!builtin.tensor"
+    irdl.operands(x: %0)
+    irdl.results(y: %0)
+  }
+}
+"""
+
+
+def test_dialects_are_added_as_data() -> None:
+    text = TEXT.replace("nn.gelu", "mine.twice")
+    compiler = Compiler()
+    with pytest.raises(piper.PiperError):
+        compiler.parse(text)
+    compiler.register_dialect_text(DIALECT, "mine.pir")
+    module = compiler.parse(text)
+    assert text.splitlines()[1] in module.text() and [op.name for op in module.walk()][2] == "mine.twice"
+    with pytest.raises(piper.PiperError, match="there is a dialect 'mine' already"):
+        compiler.register_dialect_text(DIALECT)
+    with pytest.raises(piper.PiperError) as caught:
+        compiler.register_dialect_text("irdl.dialect @other {\n  irdl.operation {}\n}\n", "other.pir")
+    assert (caught.value.diagnostics[0].file, caught.value.diagnostics[0].line) == ("other.pir", 2)
+    with pytest.raises(piper.PiperError):  # Others know nothing of it.
+        piper.Module.parse(text)
+
+
 def graph_text() -> str:
     ir = piper.generate_ir(decorated(Model, piper.annotate(data_parallel=2, zero_stage=3)))
     return ir.graph.text()
