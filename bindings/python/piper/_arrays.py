@@ -40,13 +40,23 @@ def f32_to_bf16(numbers: ArrayLike) -> NDArray[np.uint16]:
     return np.where(is_nan, quiet, rounded).astype(np.uint16)
 
 
-def packed(name: str, value: ArrayLike, dtype: str, shape: list[int]) -> Packed:
-    """An array for the tensor ``name`` of this element type and shape."""
-    array = np.asarray(value)
+def as_array(name: str, value: ArrayLike) -> NDArray[Any]:
+    """What is given for ``name``, as an array."""
+    try:
+        return np.asarray(value)
+    except (TypeError, ValueError) as error:
+        raise PiperError.of(f"'{name}' is given what is no array: {error}") from None
+
+
+def packed(
+    name: str, value: ArrayLike, dtype: str, shape: list[int], *, hint: str | None = None
+) -> Packed:
+    """An array for the tensor ``name`` of this element type and shape; ``hint`` is for an array of another shape."""
+    array = as_array(name, value)
     if list(array.shape) != list(shape):
         raise PiperError.of(
             f"'{name}' has the shape {list(array.shape)}, but {list(shape)} is wanted",
-            hint="a step takes the whole batch, before it is divided",
+            hint=hint,
         )
     if array.dtype.name == "bfloat16":
         array = array.view(np.uint16) if dtype == "bf16" else array.astype(np.float32)

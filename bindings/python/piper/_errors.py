@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 from collections.abc import Sequence
 
 from ._piper import Diagnostic
@@ -22,6 +23,9 @@ class PiperError(Exception):
         self.diagnostics = tuple(diagnostics)
 
     @classmethod
-    def of(cls, message: str, *, hint: str | None = None) -> PiperError:
-        """An error about no line of a source, with what to do about it."""
-        return cls([Diagnostic("error", message, hint=hint)])
+    def of(
+        cls, message: str, *, hint: str | None = None, place: tuple[str, int, int] | None = None
+    ) -> PiperError:
+        """An error with what to do about it, about a line of Python or about none."""
+        source = None if place is None else "".join(linecache.getlines(place[0]))
+        return cls([Diagnostic("error", message, hint=hint, place=place, source=source)])

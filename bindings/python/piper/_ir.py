@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import linecache
+import re
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,12 +14,13 @@ from typing import Annotated, Any, get_args, get_origin
 import numpy as np
 
 from . import _piper
+from ._arrays import as_array
 from ._errors import PiperError
 from ._piper import Compiler, Module
 from ._stages import set_expert_tags, set_stages
 from ._strategy import SGD, AdamW, Annotation, Directive, Strategy, _Directing, strategy_of
 from ._tensor import TensorType
-from ._trace import Graph, Tags, Tensor, TracedOp
+from ._trace import Graph, Place, Tags, Tensor, TracedOp, caller
 from .nn._module import Parameter, named_parameters
 
 __all__ = ["IR", "Edge", "Node", "generate_ir"]
@@ -167,30 +170,51 @@ def generate_ir(
     its inputs, the whole batch first, are annotations of ``forward``, as ``tokens: piper.i32[16, 64]``, or are given as ``inputs``: types or
     arrays by name. ``directives`` add to those of the class.
     """
+    here = caller()
     if isinstance(model, type):
         model = model()
-    strategy = _with(strategy_of(model), directives or ()).checked()
-    called = name or type(model).__name__
+    if optimizer is not None and not isinstance(optimizer, (AdamW, SGD)):
+        raise PiperError.of(
+            f"{optimizer!r} is no optimizer", hint="give piper.AdamW(lr=3e-4) or piper.SGD(lr=0.1)"
+        )
+    if inputs is not None and not isinstance(inputs, Mapping):
+        raise PiperError.of(
+            f"inputs are types or arrays by name, not {inputs!r}", hint='give {"tokens": piper.i32[16, 64]}'
+        )
+    strategy = _with(strategy_of(model), directives if directives is not None else ()).checked()
+    for text in strategy.warnings():
+        warnings.warn(text, stacklevel=2)
+    called = str(name or type(model).__name__)
     graph, loss, files = _traced(model, _input_types(model, inputs))
     _check_batch(graph, strategy)
     _, stages, _ = strategy.schedule()
     if strategy.expert_parallel > 1:
-        set_expert_tags(graph, strategy.expert_parallel)
-    set_stages(graph, stages)
+        place = strategy.place("expert_parallel", "expertparallel")
+        set_expert_tags(graph, strategy.expert_parallel, place)
+    set_stages(graph, stages, strategy.place("pipeline_parallel", "dualpipe", "pipeline"))
     names = {id(parameter): path for path, parameter in named_parameters(model)}
-    text = _text(called, graph, loss, names, strategy, optimizer or AdamW())
+    lines = strategy.lines(optimizer or AdamW())
+    places = [place or here for _, place in lines]
+    text = _text(called, graph, loss, names, strategy.axes(), list(zip((line for line, _ in lines), places)), here)
+    files.update(dict.fromkeys(place[0] for place in places if place is not None))
     sources = [(file, "".join(linecache.getlines(file))) for file in files]
     return IR(Module.parse(text, f"<{called}>", sources=sources), strategy)
 
 
 def _with(strategy: Strategy, further: Iterable[Directive | _Directing | Annotation]) -> Strategy:
-    numbers, directives = dict(strategy.numbers), list(strategy.directives)
+    if isinstance(further, (Directive, _Directing, Annotation)) or not isinstance(further, Iterable):
+        further = [further]
     for one in further:
         if isinstance(one, Annotation):
-            numbers.update(one.numbers())
+            strategy = one.added_to(strategy)
+        elif isinstance(one, (Directive, _Directing)):
+            given = one.directive if isinstance(one, _Directing) else one
+            strategy = replace(strategy, directives=(*strategy.directives, given))
         else:
-            directives.append(one.directive if isinstance(one, _Directing) else one)
-    return replace(strategy, numbers=numbers, directives=tuple(directives))
+            raise PiperError.of(
+                f"{one!r} is no directive", hint='give piper.directive("ZeRO") or piper.annotate(data_parallel=2)'
+            )
+    return strategy
 
 
 def _input_types(
@@ -202,29 +226,34 @@ def _input_types(
             f"{type(model).__name__} has no forward",
             hint="a model is a class with: def forward(self, tokens, targets): ... return loss",
         )
-    signature = inspect.signature(forward, eval_str=False)
     try:
-        hints = inspect.get_annotations(_function(forward), eval_str=True)
-    except Exception:  # Names that only type checkers know.
-        hints = {}
+        signature = inspect.signature(forward, eval_str=False)
+    except (TypeError, ValueError) as error:
+        raise PiperError.of(f"{type(model).__name__}.forward is no function with inputs: {error}") from None
+    names = getattr(inspect.unwrap(_function(forward)), "__globals__", {})
     types, left = [], dict(given or {})
     for parameter in signature.parameters.values():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise PiperError.of(f"the inputs of {type(model).__name__}.forward need names, not *{parameter.name}")
-        found = left.pop(parameter.name, None)
+        found, fault = left.pop(parameter.name, None), ""
         if found is None:
-            found = _annotated(hints.get(parameter.name))
+            found, fault = _annotated(parameter.annotation, names)
         if found is None:
             if parameter.default is not parameter.empty:
                 continue
             raise PiperError.of(
-                f"the shape of input '{parameter.name}' of {type(model).__name__}.forward is not known",
+                f"the shape of input '{parameter.name}' of {type(model).__name__}.forward is not known{fault}",
                 hint=f"write {parameter.name}: piper.i32[16, 64] there, or give inputs={{'{parameter.name}': piper.i32[16, 64]}}",
+            )
+        if not parameter.name.isascii():
+            raise PiperError.of(
+                f"the input '{parameter.name}' of {type(model).__name__}.forward cannot be called that",
+                hint="names of inputs stand in the text and in the plan: a to z, digits and '_'",
             )
         types.append((parameter.name, _type_of(parameter.name, found)))
     if left:
-        names = ", ".join(signature.parameters) or "none"
-        raise PiperError.of(f"forward has no input '{next(iter(left))}'", hint=f"its inputs: {names}")
+        known = ", ".join(signature.parameters) or "none"
+        raise PiperError.of(f"forward has no input '{next(iter(left))}'", hint=f"its inputs: {known}")
     return types
 
 
@@ -232,18 +261,27 @@ def _function(forward: Any) -> Any:
     return getattr(forward, "__func__", forward)
 
 
-def _annotated(hint: Any) -> TensorType | None:
+def _annotated(hint: Any, names: dict[str, Any]) -> tuple[TensorType | None, str]:
+    """The type that an annotation says, or why it says none, if anything is wrong with it."""
+    if isinstance(hint, str):
+        text = hint
+        try:
+            hint = eval(text, names)  # What Python itself does with annotations that are texts.
+        except PiperError:
+            raise
+        except Exception as error:  # Names that only type checkers know, among others.
+            return None, f": its annotation '{text}' raises {type(error).__name__}: {error}"
     if isinstance(hint, TensorType):
-        return hint
+        return hint, ""
     if get_origin(hint) is Annotated:
-        return next((part for part in get_args(hint) if isinstance(part, TensorType)), None)
-    return None
+        return next((part for part in get_args(hint) if isinstance(part, TensorType)), None), ""
+    return None, ""
 
 
 def _type_of(name: str, given: Any) -> TensorType:
     if isinstance(given, TensorType):
         return given
-    array = np.asarray(given)
+    array = as_array(name, given)
     kinds = {"i": "i32", "u": "i32"}
     if array.dtype.name == "bfloat16":
         dtype = "bf16"
@@ -260,7 +298,7 @@ def _type_of(name: str, given: Any) -> TensorType:
 
 def _traced(
     model: object, types: list[tuple[str, TensorType]]
-) -> tuple[Graph, Tensor, list[str]]:
+) -> tuple[Graph, Tensor, dict[str, None]]:
     graph = Graph()
     tensors = {name: graph.input(name, ty) for name, ty in types}
     with graph.active():
@@ -275,7 +313,7 @@ def _traced(
     for op in graph.ops:
         if op.place is not None:
             files[op.place[0]] = None
-    return graph, loss, list(files)
+    return graph, loss, files
 
 
 def _check_batch(graph: Graph, strategy: Strategy) -> None:
@@ -292,6 +330,7 @@ def _check_batch(graph: Graph, strategy: Strategy) -> None:
             raise PiperError.of(
                 f"a batch of {batch} ('{name}') is not divided into {microbatches} microbatches of {replicas} replicas",
                 hint=hint,
+                place=strategy.place("microbatches", option="microbatches") or strategy.places.get("data_parallel"),
             )
 
 
@@ -300,41 +339,46 @@ def _text(
     graph: Graph,
     loss: Tensor,
     names: dict[int, str],
-    strategy: Strategy,
-    optimizer: AdamW | SGD,
+    mesh: list[tuple[str, int]],
+    plan: list[tuple[str, Place | None]],
+    here: Place | None,
 ) -> str:
-    """The module. Operations are in the generic form, with the lines of Python that they come from."""
+    """The module, with the lines of Python that its operations and directives come from; the rest comes from ``here``."""
     values: dict[int, str] = {}
     arguments = []
+    # Inputs keep their names, by which steps take them, so the numbers of everything else keep out of their way.
+    gap = ""
+    while any(re.fullmatch(rf"[pv]{gap}\d+", name) for name, _ in graph.inputs):
+        gap += "_"
     for number, (name, ty) in enumerate(graph.inputs):
         values[number] = f"%{name}"
         arguments.append(f'%{name}: {ty.text} {{role = "data", batch_dim = 0}}')
     body: list[str] = []
     parameters: dict[tuple[int, str], str] = {}
-    unnamed: dict[int, str] = {}
 
     def value_of(operand: int | Parameter, op: TracedOp) -> str:
         if isinstance(operand, int):
             return values[operand]
         key = (id(operand), repr(sorted(op.tags.items())))
         if key not in parameters:
-            path = operand.name or names.get(id(operand)) or unnamed.get(id(operand))
+            path = operand.name or names.get(id(operand))
             if path is None:
                 raise PiperError.of(
                     f"a parameter of type {operand.type} is used that is no attribute of the model",
                     hint="keep it as an attribute, or give it a name: Parameter(..., name='w')",
+                    place=op.place,
                 )
-            parameters[key] = f"%p{len(parameters)}"
+            parameters[key] = f"%p{gap}{len(parameters)}"
             attributes = f'{{name = {_quoted(path)}, init = #nn.init<{operand.init.text}>{_tags(op.tags, ", ")}}}'
             body.append(
-                f'{parameters[key]} = "nn.parameter"() {attributes} : () -> {operand.type.text}{_loc(op)}'
+                f'{parameters[key]} = "nn.parameter"() {attributes} : () -> {operand.type.text}{_loc(op.place)}'
             )
         return parameters[key]
 
     for op in graph.ops:
         operands = [value_of(operand, op) for operand in op.operands]
         for number in op.results:
-            values[number] = f"%v{number}"
+            values[number] = f"%v{gap}{number}"
         attributes = []
         for key, value in op.attributes.items():
             written = _piper.attribute_text(op.name, key, value)
@@ -346,21 +390,22 @@ def _text(
         types = ", ".join(ty.text for ty in op.operand_types)
         made = ", ".join(ty.text for ty in op.types)
         body.append(
-            f'{results} = "{op.name}"({", ".join(operands)}) {{{", ".join(attributes)}}} : ({types}) -> ({made}){_loc(op)}'
+            f'{results} = "{op.name}"({", ".join(operands)}) {{{", ".join(attributes)}}} : ({types}) -> ({made}){_loc(op.place)}'
         )
-    body.append(f"func.return {values[loss._number]} : {loss.type.text}")
-    axes = ", ".join(f'"{axis}" = {size}' for axis, size in strategy.axes())
-    symbol = "".join(c if c.isalnum() or c == "_" else "_" for c in called) or "model"
+    body.append(f"func.return {values[loss._number]} : {loss.type.text}{_loc(here)}")
+    axes = ", ".join(f'"{axis}" = {size}' for axis, size in mesh)
+    symbol = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in called) or "model"
+    symbol = f"_{symbol}" if symbol[0].isdigit() else symbol
     lines = [
         f"module @{symbol} {{",
-        f"  strategy.mesh @cluster <[{axes}]>",
+        f"  strategy.mesh @cluster <[{axes}]>{_loc(here)}",
         f"  func.func @loss({', '.join(arguments)}) -> {loss.type.text} {{",
         *(f"    {line}" for line in body),
-        "  }",
+        f"  }}{_loc(here)}",
         "  strategy.plan @train for @loss on @cluster {",
-        *(f"    {line}" for line in strategy.lines(optimizer)),
-        "  }",
-        "}",
+        *(f"    {line}{_loc(place)}" for line, place in plan),
+        f"  }}{_loc(here)}",
+        f"}}{_loc(here)}",
     ]
     return "\n".join(lines) + "\n"
 
@@ -374,13 +419,14 @@ def _tags(tags: Tags, before: str) -> str:
     return f"{before}tags = {{{written}}}"
 
 
-def _loc(op: TracedOp) -> str:
-    if op.place is None:
+def _loc(place: Place | None) -> str:
+    if place is None:
         return ""
-    file, line, column = op.place
+    file, line, column = place
     return f" loc({_quoted(file)}:{line}:{column})"
 
 
 def _quoted(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    escaped = "".join(f"\\{ord(c):02X}" if c < " " or c == "\x7f" else c for c in escaped)
     return f'"{escaped}"'

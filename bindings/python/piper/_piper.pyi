@@ -35,7 +35,16 @@ class Note:
 class Diagnostic:
     """What the compiler says of a program: an error, a warning or a remark, with its place."""
 
-    def __new__(cls, severity: str, message: str, *, hint: str | None = None) -> Diagnostic: ...
+    def __new__(
+        cls,
+        severity: str,
+        message: str,
+        *,
+        hint: str | None = None,
+        place: tuple[str, int, int] | None = None,
+        source: str | None = None,
+    ) -> Diagnostic:
+        """A message of one's own; ``place`` is file, line and column, ``source`` the text of that file."""
     @property
     def severity(self) -> str:
         """``"error"``, ``"warning"``, ``"remark"`` or ``"note"``."""
@@ -217,6 +226,11 @@ class Compiler:
         self, name: str, function: Callable[[PassContext], object], *, summary: str = ""
     ) -> None:
         """Adds a pass; one of the same name is replaced."""
+    def register_dialect_text(self, text: str, name: str = "<dialect>") -> None:
+        """Adds the dialects that a text of ``irdl`` operations defines, for modules made from now on.
+
+        ``name`` is what messages call the text. Nothing is added if anything is wrong with it.
+        """
 
 class PassContext:
     """What a pass works on and with. It ends with the pass."""
@@ -298,8 +312,6 @@ class Training:
     def steps(self) -> int: ...
     @property
     def states(self) -> list[str]: ...
-    @property
-    def inputs(self) -> list[tuple[str, list[int], str]]: ...
     def take_step(self, inputs: dict[str, tuple[str, list[int], bytes]]) -> _Report: ...
     def packed_state(self, name: str) -> tuple[str, list[int], bytearray]: ...
     def state_type(self, name: str) -> tuple[str, list[int]] | None: ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -59,8 +60,11 @@ class DevicePlan(Sequence[dict[str, Any]]):
 class Executable(Sequence[DevicePlan]):
     """One program for each device, and the kernels that they launch. ``executable[3]`` is the program of device 3."""
 
-    def __init__(self, core: _piper.Executable) -> None:
+    def __init__(self, core: _piper.Executable, names: Sequence[str] = ()) -> None:
         self._core = core
+        # Plans have inputs in the order in which devices load them; `names` is the order in which a model takes them.
+        places = {name: place for place, name in enumerate(names)}
+        self._inputs = sorted(core.inputs, key=lambda found: places.get(found[0], len(places)))
 
     @overload
     def __getitem__(self, index: int) -> DevicePlan: ...
@@ -94,8 +98,11 @@ class Executable(Sequence[DevicePlan]):
 
     @property
     def inputs(self) -> list[tuple[str, list[int], str]]:
-        """The inputs of a step: name, shape of the whole batch, element type."""
-        return self._core.inputs
+        """The inputs of a step: name, shape of the whole batch, element type.
+
+        They are in the order of the model's arguments; in that of the plan if it was read from a file.
+        """
+        return list(self._inputs)
 
     @property
     def states(self) -> list[tuple[str, list[int], str]]:
@@ -135,10 +142,15 @@ class Executable(Sequence[DevicePlan]):
 
         A step fails after ``timeout`` seconds without any device starting a new instruction.
         """
+        for name, value, least in [("seed", seed, 0), ("threads_per_device", threads_per_device, 1)]:
+            if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 2**64:
+                raise PiperError.of(f"{name} is a number from {least} to 2**64 - 1, not {value!r}")
+        if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not 0 <= timeout < 2**64:
+            raise PiperError.of(f"timeout is a number of seconds, 0 or more, not {timeout!r}")
         core = self._core.train(
             seed=seed, timeout=timeout, threads_per_device=threads_per_device, trace=trace
         )
-        return Training(core)
+        return Training(core, self._inputs)
 
     def __str__(self) -> str:
         return self.text()
@@ -193,33 +205,45 @@ class DeviceMemory:
 class Training:
     """Virtual devices with their memory and threads."""
 
-    def __init__(self, core: _piper.Training) -> None:
+    def __init__(self, core: _piper.Training, inputs: list[tuple[str, list[int], str]]) -> None:
         self._core = core
+        # The core answers nothing while it takes a step, and these never change.
+        self._inputs, self._states = inputs, core.states
+        self._steps = core.steps
 
     @property
     def inputs(self) -> list[tuple[str, list[int], str]]:
-        """The inputs of a step: name, shape of the whole batch, element type."""
-        return self._core.inputs
+        """The inputs of a step, as those of the executable: name, shape of the whole batch, element type."""
+        return list(self._inputs)
 
     @property
     def states(self) -> list[str]:
         """Names of parameters and of the optimizer's state, ``w`` and ``w.m``."""
-        return self._core.states
+        return list(self._states)
 
     @property
     def steps(self) -> int:
-        """Steps taken."""
-        return self._core.steps
+        """Steps taken; one that is under way does not count."""
+        with contextlib.suppress(RuntimeError):  # A step is under way: as many as before it.
+            self._steps = self._core.steps
+        return self._steps
 
     def step(self, inputs: Mapping[str, ArrayLike]) -> StepResult:
         """Takes a step on the whole batch. Other threads of Python run meanwhile; an interrupt is raised after the step."""
-        wanted = {name: (shape, dtype) for name, shape, dtype in self.inputs}
+        wanted = {name: (shape, dtype) for name, shape, dtype in self._inputs}
+        if not isinstance(inputs, Mapping):
+            raise PiperError.of(
+                f"a step takes arrays by name, not {type(inputs).__name__}",
+                hint=f"give {{{', '.join(f'{name!r}: ...' for name in wanted)}}}",
+            )
         given = {}
         for name, value in inputs.items():
             if name not in wanted:
                 raise PiperError.of(f"the plan has no input '{name}'", hint=f"its inputs: {', '.join(wanted)}")
             shape, dtype = wanted[name]
-            given[name] = packed(name, value, dtype, shape)
+            given[name] = packed(
+                name, value, dtype, shape, hint="a step takes the whole batch, before it is divided"
+            )
         missing = [name for name in wanted if name not in given]
         if missing:
             raise PiperError.of(f"no input '{missing[0]}'", hint=f"a step wants: {', '.join(wanted)}")
@@ -237,15 +261,21 @@ class Training:
 
     def state(self, name: str) -> NDArray[Any]:
         """A parameter or a part of the optimizer's state, put together from where its shards are."""
+        self._check_state(name)
         return unpacked(self._core.packed_state(name))
 
     def set_state(self, name: str, value: ArrayLike) -> None:
         """Sets a parameter or a part of the optimizer's state, wherever its shards are."""
+        self._check_state(name)
         known = self._core.state_type(name)
-        if known is None:
-            raise PiperError.of(f"no state is called '{name}'", hint=f"there are {', '.join(self.states)}")
+        assert known is not None, "every state has a type"
         dtype, shape = known
-        self._core.set_packed_state(name, packed(name, value, dtype, shape))
+        whole = "all of it is set, wherever its shards are"
+        self._core.set_packed_state(name, packed(name, value, dtype, shape, hint=whole))
+
+    def _check_state(self, name: str) -> None:
+        if name not in self._states:
+            raise PiperError.of(f"no state is called '{name}'", hint=f"there are {', '.join(self._states)}")
 
     def memory(self) -> list[DeviceMemory]:
         """Memory of each device, planned and used."""
@@ -280,6 +310,11 @@ def compile(  # noqa: A001 - the name that such a function has everywhere
         ir = IR.parse(ir)
     if isinstance(ir, Module):
         ir = IR(ir)
+    if not isinstance(ir, IR):
+        raise PiperError.of(
+            f"compile takes what generate_ir gives, a module or a text, not {ir!r}",
+            hint="piper.compile(piper.generate_ir(Model()))",
+        )
     if num_devices is not None and ir.mesh and num_devices != ir.num_devices:
         axes = " x ".join(f"{name} {size}" for name, size in ir.mesh)
         raise PiperError.of(
@@ -290,7 +325,10 @@ def compile(  # noqa: A001 - the name that such a function has everywhere
     core = ir.module._compile(
         plan, kernels=kernels, gradients=gradients, fixed_tree=fixed_tree, command=command
     )
-    return Executable(core)
+    functions = [op for op in ir.module.walk() if op.name == "func.func"]
+    blocks = [block for op in functions for region in op.regions for block in region[:1]]
+    names = [value.name for block in blocks for value in block.arguments]
+    return Executable(core, [name for name in names if name is not None])
 
 
 def load(path: str | os.PathLike[str]) -> Executable:
@@ -302,4 +340,6 @@ def simulate(executable: Executable | IR, machine: str | os.PathLike[str]) -> Si
     """Plays programs on a model of a machine, which is a TOML file's path or text, and says how long a step takes."""
     if isinstance(executable, IR):
         executable = compile(executable, kernels="interpreted")
+    if not isinstance(executable, Executable):
+        raise PiperError.of(f"simulate takes what piper.compile gives, not {executable!r}")
     return executable.simulate(machine)

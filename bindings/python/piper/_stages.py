@@ -5,18 +5,20 @@ from __future__ import annotations
 from itertools import groupby
 
 from ._errors import PiperError
-from ._trace import Graph, TracedOp
+from ._trace import Graph, Place, TracedOp
 
 __all__ = ["set_expert_tags", "set_stages"]
 
 
-def set_stages(graph: Graph, stages: int) -> None:
+def set_stages(graph: Graph, stages: int, place: Place | None) -> None:
     """Gives every operation its stage as tag ``PP``: as the model says, or so that stages take about as long as each other.
+
+    ``place`` is the line of Python that asks for the stages.
 
     A stage ends where a call of a module ends. Calls are looked into only where there are fewer of them than stages.
     """
     if any("PP" in op.tags for op in graph.ops):
-        _check_given(graph, stages)
+        _check_given(graph, stages, place)
         return
     if stages == 1:
         for op in graph.ops:
@@ -31,13 +33,14 @@ def set_stages(graph: Graph, stages: int) -> None:
         raise PiperError.of(
             f"the model has {len(units)} operations, which do not make {stages} stages",
             hint=f"use at most {len(units)} stages",
+            place=place,
         )
     for stage, ops in enumerate(_balanced(units, stages)):
         for op in ops:
             op.tags["PP"] = stage
 
 
-def _check_given(graph: Graph, stages: int) -> None:
+def _check_given(graph: Graph, stages: int, place: Place | None) -> None:
     stage: int | str = 0
     for op in graph.ops:
         # What stands between annotations belongs to the stage before it.
@@ -48,6 +51,7 @@ def _check_given(graph: Graph, stages: int) -> None:
         raise PiperError.of(
             f"the model has the stages {listed}, but the strategy wants the {stages} stages 0 to {stages - 1}",
             hint="tag them with piper.annotate(PP=...), or leave these tags out: the model is then cut by itself",
+            place=place,
         )
 
 
@@ -107,8 +111,10 @@ def _flops(op: TracedOp) -> int:
     return 5 * out
 
 
-def set_expert_tags(graph: Graph, experts: int) -> None:
+def set_expert_tags(graph: Graph, experts: int, place: Place | None) -> None:
     """Tags what is computed between ``nn.dispatch`` and ``nn.combine`` with ``PART = "experts"``, and the rest ``"dense"``.
+
+    ``place`` is the line of Python that divides experts.
 
     Regions are numbered (``REGION``), as those of one tag would be one segment of the graph.
     """
@@ -125,6 +131,7 @@ def set_expert_tags(graph: Graph, experts: int) -> None:
             raise PiperError.of(
                 f"{count} experts are not divided over expert_parallel={experts} devices",
                 hint=f"possible are {', '.join(str(n) for n in possible)}",
+                place=place,
             )
         part = "experts" if is_expert else "dense"
         if part != before:
@@ -135,4 +142,5 @@ def set_expert_tags(graph: Graph, experts: int) -> None:
         raise PiperError.of(
             f"expert_parallel={experts}, but the model has no experts",
             hint="experts stand between piper.nn.dispatch and piper.nn.combine",
+            place=place,
         )

@@ -6,14 +6,15 @@ Every name, option and number is checked here or by the compiler; what is imposs
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, TypeVar
 
 from . import _piper
 from ._errors import PiperError
-from ._trace import Tags, _GRAPH, current_graph
+from ._trace import Place, Tags, _GRAPH, caller, current_graph
+from .nn._module import _number
 
 __all__ = ["AdamW", "Annotation", "Directive", "SGD", "Strategy", "annotate", "directive", "strategy_of"]
 
@@ -35,15 +36,21 @@ class Directive:
 
     name: str
     options: dict[str, Any] = field(default_factory=dict)
+    #: The line of Python that gave it, at which errors point.
+    place: Place | None = field(default=None, repr=False, compare=False)
 
     def taken(self, *known: str) -> dict[str, Any]:
         """The options, all of which must be known."""
         for option in self.options:
             if option not in known:
-                raise PiperError.of(
+                raise self.wrong(
                     f"directive {self.name!r} has no option {option!r}", hint=_close(option, known)
                 )
         return self.options
+
+    def wrong(self, message: str, *, hint: str | None = None) -> PiperError:
+        """An error at its line."""
+        return PiperError.of(message, hint=hint, place=self.place)
 
 
 @dataclass(frozen=True)
@@ -58,12 +65,16 @@ class AdamW:
 
     def text(self) -> str:
         """As modules write it."""
-        betas = f"[{_float(self.betas[0])}, {_float(self.betas[1])}]"
-        parts = [f"lr = {_float(self.lr)}", f"betas = {betas}", f"eps = {_float(self.eps)}"]
+        if not isinstance(self.betas, (tuple, list)) or len(self.betas) != 2:
+            raise PiperError.of(f"betas of AdamW are two numbers, not {self.betas!r}")
+        first, second = (_number(beta, "each of betas of AdamW") for beta in self.betas)
+        parts = [f"lr = {_number(self.lr, 'lr of AdamW')}", f"betas = [{first}, {second}]"]
+        parts.append(f"eps = {_number(self.eps, 'eps of AdamW')}")
+        decay = _number(self.weight_decay, "weight_decay of AdamW")
         if self.weight_decay:
-            parts.append(f"weight_decay = {_float(self.weight_decay)}")
+            parts.append(f"weight_decay = {decay}")
         if self.clip is not None:
-            parts.append(f"clip = {_float(self.clip)}")
+            parts.append(f"clip = {_number(self.clip, 'clip of AdamW')}")
         return f"adamw <{', '.join(parts)}>"
 
 
@@ -76,14 +87,10 @@ class SGD:
 
     def text(self) -> str:
         """As modules write it."""
-        momentum = "" if self.momentum is None else f", momentum = {_float(self.momentum)}"
-        return f"sgd <lr = {_float(self.lr)}{momentum}>"
-
-
-def _float(value: float) -> str:
-    text = repr(float(value))
-    mantissa, e, exponent = text.partition("e")
-    return f"{mantissa if '.' in mantissa else mantissa + '.0'}{e}{exponent}"
+        momentum = ""
+        if self.momentum is not None:
+            momentum = f", momentum = {_number(self.momentum, 'momentum of SGD')}"
+        return f"sgd <lr = {_number(self.lr, 'lr of SGD')}{momentum}>"
 
 
 _NUMBERS = ("data_parallel", "pipeline_parallel", "expert_parallel", "zero_stage", "microbatches")
@@ -95,6 +102,8 @@ class Strategy:
 
     numbers: dict[str, int] = field(default_factory=dict)
     directives: tuple[Directive, ...] = ()
+    #: The lines of Python that gave the numbers, by their names.
+    places: dict[str, Place] = field(default_factory=dict, repr=False, compare=False)
 
     # --- numbers
 
@@ -129,6 +138,7 @@ class Strategy:
             raise PiperError.of(
                 f"expert_parallel={experts} does not divide data_parallel={data}: experts are divided over replicas",
                 hint=f"possible are expert_parallel of {_listed(possible)}, or data_parallel of a multiple of {experts}",
+                place=self.places.get("expert_parallel"),
             )
         self.schedule()
         self.zero_stage()
@@ -136,12 +146,30 @@ class Strategy:
         for found in self.directives:
             if _kind(found) == "expertparallel":
                 _expert_options(found)
-        if self._named("expertparallel") and experts == 1:
-            raise PiperError.of(
+        if (given := self._named("expertparallel")) and experts == 1:
+            raise given.wrong(
                 "directive 'ExpertParallel' without expert_parallel",
                 hint="say over how many devices experts are divided: @piper.annotate(expert_parallel=2)",
             )
+        # What is wrong with these is said when they are asked for.
+        _ = self.overlaps, self.recomputes
         return self
+
+    def warnings(self) -> list[str]:
+        """What it does not do of what one may expect of it."""
+        stage, experts, data = self.zero_stage(), self.expert_parallel, self.data_parallel
+        said = []
+        if stage and 1 < experts < data:
+            said.append(
+                f"ZeRO stage {stage} divides state over the {experts} devices of expert_parallel alone, not over all {data} "
+                f"of data_parallel: state is divided over one axis, and the {data // experts} groups of experts keep copies"
+            )
+        if self.overlaps and experts == 1:
+            said.append(
+                "communication_overlap does nothing without expert_parallel: "
+                "it is exchanges of tokens with experts that hide behind computation"
+            )
+        return said
 
     def axes(self) -> list[tuple[str, int]]:
         """The mesh: axes with their sizes, major to minor."""
@@ -158,7 +186,7 @@ class Strategy:
         found = [d for d in self.directives if _kind(d) in kinds]
         if len(found) > 1:
             names = " and ".join(repr(d.name) for d in found)
-            raise PiperError.of(f"directives {names} are for the same thing", hint="leave one of them out")
+            raise found[1].wrong(f"directives {names} are for the same thing", hint="leave one of them out")
         return found[0] if found else None
 
     def schedule(self) -> tuple[str, int, dict[str, Any]]:
@@ -168,7 +196,7 @@ class Strategy:
         if given is None:
             return ("1f1b" if ranks > 1 else "", ranks, {})
         if ranks == 1:
-            raise PiperError.of(
+            raise given.wrong(
                 f"directive {given.name!r} without pipeline_parallel",
                 hint="say how many ranks the pipeline has: @piper.annotate(pipeline_parallel=4)",
             )
@@ -178,19 +206,20 @@ class Strategy:
 
     def microbatches(self) -> int:
         """The microbatches that a replica runs: what is said, or twice as many as ranks."""
-        given = [self.numbers[key] for key in ("microbatches",) if key in self.numbers]
+        given = self.numbers.get("microbatches")
         for found in self.directives:
             if "microbatches" in found.options:
-                given.append(_whole(found.options["microbatches"], "microbatches"))
-        if len(set(given)) > 1:
-            raise PiperError.of(f"microbatches are said to be {given[0]} and {given[1]}")
-        if given:
-            return given[0]
+                said = _whole(found.options["microbatches"], "microbatches", found.place)
+                if given not in (None, said):
+                    raise found.wrong(f"microbatches are said to be {given} and {said}")
+                given = said
+        if given is not None:
+            return given
         return 2 * self.pipeline_parallel if self.pipeline_parallel > 1 else 1
 
     def zero_stage(self) -> int:
         """The stage of ZeRO."""
-        given = self._named("zero", "zero1", "zero2", "zero3")
+        given = self._named(*_ZERO)
         said = self.numbers.get("zero_stage")
         if given is None:
             stage = said or 0
@@ -200,6 +229,7 @@ class Strategy:
             raise PiperError.of(
                 f"ZeRO stage {stage} needs replicas to divide state over",
                 hint="say how many: @piper.annotate(data_parallel=2)",
+                place=given.place if given is not None else self.places.get("zero_stage"),
             )
         return stage
 
@@ -211,7 +241,7 @@ class Strategy:
             if wanted is None:
                 continue
             if wanted not in ("activation_checkpointing", "recompute"):
-                raise PiperError.of(
+                raise found.wrong(
                     f"memory_optimization={wanted!r} is not known",
                     hint="it is 'activation_checkpointing', also called 'recompute'",
                 )
@@ -221,38 +251,57 @@ class Strategy:
     @property
     def overlaps(self) -> bool:
         """Whether exchanges of tokens hide behind computation."""
-        return any(found.options.get("communication_overlap") for found in self.directives)
+        wanted = False
+        for found in self.directives:
+            value = found.options.get("communication_overlap", False)
+            if not isinstance(value, bool):
+                raise found.wrong(f"communication_overlap is True or False, not {value!r}")
+            wanted = wanted or value
+        return wanted
 
-    def lines(self, optimizer: AdamW | SGD) -> list[str]:
-        """The directives of the strategy level, in order."""
-        schedule, stages, options = self.schedule()
+    def place(self, number: str, *kinds: str, option: str | None = None) -> Place | None:
+        """The line of Python of a directive of these kinds or with this option, or else of a number."""
+        for found in self.directives:
+            if _kind(found) in kinds or option in found.options:
+                return found.place
+        return self.places.get(number)
+
+    def lines(self, optimizer: AdamW | SGD) -> list[tuple[str, Place | None]]:
+        """The directives of the strategy level, in order, each with the line of Python that it stands for."""
+        schedule, _, options = self.schedule()
         microbatches, lines = self.microbatches(), []
+        pipelined = self.place("pipeline_parallel", "dualpipe", "pipeline")
         if schedule == "dualpipe":
             variant = ' variant = "v"' if options.get("variant") == "v" else ""
-            lines.append(
-                f'strategy.dualpipe over "pp" stages = "PP" microbatches = {microbatches}{variant}'
-            )
+            text = f'strategy.dualpipe over "pp" stages = "PP" microbatches = {microbatches}{variant}'
+            lines.append((text, pipelined))
         elif schedule:
             group = f" group = {options['group']}" if "group" in options else ""
-            lines.append(
-                f'strategy.pipeline over "pp" stages = "PP" schedule = "{schedule}" microbatches = {microbatches}{group}'
-            )
+            text = f'strategy.pipeline over "pp" stages = "PP" schedule = "{schedule}" microbatches = {microbatches}{group}'
+            lines.append((text, pipelined))
         elif microbatches > 1:
-            lines.append(f'strategy.split "MB" into {microbatches}')
-        del stages
+            split = self.place("microbatches", option="microbatches")
+            lines.append((f'strategy.split "MB" into {microbatches}', split))
         if self.recomputes:
-            lines.append("strategy.recompute {}")
+            lines.append(("strategy.recompute {}", self.place("", option="memory_optimization")))
         zero, axes = self.zero_stage(), dict(self.axes())
+        divided = self.place("zero_stage", *_ZERO)
         if "ep" in axes:
-            lines.append('strategy.shard {PART = experts} over "ep" parameters = {"*" = 0}')
-            lines.append(_replicas("ep", zero))
+            experts = self.place("expert_parallel", "expertparallel")
+            text = 'strategy.shard {PART = experts} over "ep" parameters = {"*" = 0}'
+            lines.append((text, experts))
+            lines.append((_replicas("ep", zero), divided if zero else experts))
         if axes.get("dp", 1) > 1:
-            # State is divided over one axis; experts' replicas keep whole what they share.
-            lines.append(_replicas("dp", 0 if "ep" in axes else zero))
+            # State is divided over one axis; experts' replicas keep whole what they share. See `warnings`.
+            here = 0 if "ep" in axes else zero
+            lines.append((_replicas("dp", here), divided if here else self.places.get("data_parallel")))
         if self.overlaps and "ep" in axes:
-            lines.append('strategy.overlap over "ep"')
-        lines.append(f"strategy.optimizer {optimizer.text()}")
+            lines.append(('strategy.overlap over "ep"', self.place("", option="communication_overlap")))
+        lines.append((f"strategy.optimizer {optimizer.text()}", None))
         return lines
+
+
+_ZERO = ("zero", "zero1", "zero2", "zero3")
 
 
 def _replicas(axis: str, zero: int) -> str:
@@ -267,9 +316,11 @@ def _listed(numbers: Iterable[int]) -> str:
     return ", ".join(str(number) for number in numbers)
 
 
-def _whole(value: object, what: str) -> int:
+def _whole(value: object, what: str, place: Place | None = None) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise PiperError.of(f"{what} is a number from 1, not {value!r}")
+        raise PiperError.of(f"{what} is a number from 1, not {value!r}", place=place)
+    if value >= 2**31:
+        raise PiperError.of(f"{what} is less than 2**31, not {value}", place=place)
     return value
 
 
@@ -280,19 +331,19 @@ def _dualpipe(given: Directive, ranks: int) -> tuple[str, int, dict[str, Any]]:
     options = given.taken("schedule", "variant", "interleaved_schedule", *_COMMON)
     schedule = options.get("schedule", "interleaved_forward_backward")
     if schedule != "interleaved_forward_backward":
-        raise PiperError.of(
+        raise given.wrong(
             f"directive 'DualPipe' has no schedule {schedule!r}",
             hint="it has 'interleaved_forward_backward'; other schedules belong to directive 'Pipeline'",
         )
     if options.get("interleaved_schedule", True) is not True:
-        raise PiperError.of("directive 'DualPipe' always interleaves forward and backward")
+        raise given.wrong("directive 'DualPipe' always interleaves forward and backward")
     variant = options.get("variant", "bidirectional")
     if variant not in ("bidirectional", "v"):
-        raise PiperError.of(
+        raise given.wrong(
             f"directive 'DualPipe' has no variant {variant!r}", hint="it has 'bidirectional' and 'v'"
         )
     if variant == "bidirectional" and ranks % 2:
-        raise PiperError.of(
+        raise given.wrong(
             f"DualPipe needs an even number of ranks, not pipeline_parallel={ranks}",
             hint=f"use pipeline_parallel={ranks - 1 or 2} or {ranks + 1}, or variant='v'",
         )
@@ -306,10 +357,13 @@ def _pipeline(given: Directive, ranks: int) -> tuple[str, int, dict[str, Any]]:
     known = {"".join(c for c in name if c.isalnum()): (name, placed) for name, _, placed in _piper.schedules()}
     if bare not in known or known[bare][1] == "bidirectional":
         names = [name for name, placed in known.values() if placed != "bidirectional"]
-        raise PiperError.of(f"directive 'Pipeline' has no schedule {wanted!r}", hint=_close(wanted, names))
+        raise given.wrong(f"directive 'Pipeline' has no schedule {wanted!r}", hint=_close(wanted, names))
     name, placed = known[bare]
     several = placed == "vee" or "interleaved" in name or name == "looped_bfs"
-    per_rank = _whole(options.get("stages_per_rank", 2 if several else 1), "stages_per_rank")
+    per_rank = options.get("stages_per_rank", 2 if several else 1)
+    per_rank = _whole(per_rank, "stages_per_rank", given.place)
+    if "group" in options:
+        _whole(options["group"], "group", given.place)
     return name, ranks * per_rank, dict(options)
 
 
@@ -325,7 +379,7 @@ def _zero(given: Directive, said: int | None) -> int:
         parts = [part.strip() for part in str(options["partition"]).split("+")]
         order = ["optimizer_states", "gradients", "parameters"]
         if parts != order[: len(parts)]:
-            raise PiperError.of(
+            raise given.wrong(
                 f"ZeRO cannot divide {options['partition']!r}",
                 hint="possible are 'optimizer_states', 'optimizer_states+gradients' and "
                 "'optimizer_states+gradients+parameters'",
@@ -334,10 +388,10 @@ def _zero(given: Directive, said: int | None) -> int:
     if said is not None:
         wanted.append((f"zero_stage={said}", said))
     for what, stage in wanted:
-        if stage not in (0, 1, 2, 3):
-            raise PiperError.of(f"{what}: a stage of ZeRO is 0, 1, 2 or 3")
+        if isinstance(stage, bool) or not isinstance(stage, int) or stage not in (0, 1, 2, 3):
+            raise given.wrong(f"{what}: a stage of ZeRO is 0, 1, 2 or 3")
         if stage != wanted[0][1]:
-            raise PiperError.of(
+            raise given.wrong(
                 f"{wanted[0][0]} and {what} say different stages of ZeRO", hint="leave one of them out"
             )
     return wanted[0][1] if wanted else 1
@@ -347,12 +401,12 @@ def _expert_options(given: Directive) -> None:
     options = given.taken("all_to_all", "load_balancing", *_COMMON)
     exchanged = options.get("all_to_all", "router+output")
     if exchanged != "router+output":
-        raise PiperError.of(
+        raise given.wrong(
             f"all_to_all={exchanged!r} is not possible",
             hint="tokens go to their experts and back: 'router+output'",
         )
     if options.get("load_balancing", "static") != "static":
-        raise PiperError.of(
+        raise given.wrong(
             f"load_balancing={options['load_balancing']!r} is not possible",
             hint="tokens go to experts by their place in the sequence, so that loads are equal: 'static'",
         )
@@ -369,7 +423,9 @@ def directive(name: str, **options: Any) -> _Directing:
 
     There are ``"DualPipe"``, ``"Pipeline"`` (``schedule="GPipe"``, ``"1F1B"`` and so on), ``"ZeRO"`` and ``"ExpertParallel"``.
     """
-    given = Directive(name, dict(options))
+    if not isinstance(name, str):
+        raise PiperError.of(f"a directive is called by its name, not by {name!r}", hint=_close("", _KINDS))
+    given = Directive(name, dict(options), caller())
     if _kind(given) not in {_kind(Directive(known)) for known in _KINDS}:
         raise PiperError.of(f"no directive is called {name!r}", hint=_close(name, _KINDS))
     return _Directing(given)
@@ -392,35 +448,48 @@ class Annotation:
     def __init__(self, tag: str | None, values: dict[str, Any]) -> None:
         self._tag = tag
         self.values = values
+        self._place = caller()
 
     def __call__(self, model: _C) -> _C:
+        known = strategy_of(model)
+        for name, value in self.numbers().items():
+            if known.numbers.get(name, value) != value:
+                raise PiperError.of(
+                    f"{name} is said to be {known.numbers[name]} and {value}", place=self._place
+                )
+        return _set(model, self.added_to(known))
+
+    def added_to(self, strategy: Strategy) -> Strategy:
+        """A strategy with these numbers instead of its own."""
+        numbers, places = dict(strategy.numbers), dict(strategy.places)
+        for name, value in self.numbers().items():
+            numbers[name] = value
+            if self._place is not None:
+                places[name] = self._place
+        return replace(strategy, numbers=numbers, places=places)
+
+    def numbers(self) -> dict[str, int]:
+        """The numbers of a strategy that it says."""
         if self._tag is not None:
             raise PiperError.of(
                 f"piper.annotate({self._tag!r}) tags what is computed in it",
                 hint=f"write: with piper.annotate({self._tag!r}): ...",
+                place=self._place,
             )
-        known = strategy_of(model)
-        numbers = dict(known.numbers)
-        for name, value in self.numbers().items():
-            if numbers.get(name, value) != value:
-                raise PiperError.of(f"{name} is said to be {numbers[name]} and {value}")
-            numbers[name] = value
-        return _set(model, replace(known, numbers=numbers))
-
-    def numbers(self) -> dict[str, int]:
-        """The numbers of a strategy that it says."""
         numbers = {}
         for name, value in self.values.items():
             if name not in _NUMBERS:
                 raise PiperError.of(
-                    f"piper.annotate has nothing called {name!r}", hint=_close(name, _NUMBERS)
+                    f"piper.annotate has nothing called {name!r}",
+                    hint=_close(name, _NUMBERS),
+                    place=self._place,
                 )
             if name == "zero_stage":
-                if isinstance(value, bool) or value not in (0, 1, 2, 3):
-                    raise PiperError.of(f"zero_stage is 0, 1, 2 or 3, not {value!r}")
+                if isinstance(value, bool) or not isinstance(value, int) or value not in (0, 1, 2, 3):
+                    raise PiperError.of(f"zero_stage is 0, 1, 2 or 3, not {value!r}", place=self._place)
                 numbers[name] = value
             else:
-                numbers[name] = _whole(value, name)
+                numbers[name] = _whole(value, name, self._place)
         return numbers
 
     def __enter__(self) -> None:
@@ -430,12 +499,13 @@ class Annotation:
             tags[self._tag] = graph.counters.get(self._tag, 0)
             graph.counters[self._tag] = graph.counters.get(self._tag, 0) + 1
         for name, value in self.values.items():
-            if isinstance(value, bool) or not isinstance(value, (int, str)):
-                raise PiperError.of(f"a tag is a number or a string, not {name}={value!r}")
+            is_number = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
+            if not is_number and not isinstance(value, str):
+                raise PiperError.of(f"a tag is a number or a string, not {name}={value!r}", place=self._place)
             tags[name] = value
         for name in tags:
             if name in ("MB", "PASS"):
-                raise PiperError.of(f"the compiler itself gives the tag {name!r}")
+                raise PiperError.of(f"the compiler itself gives the tag {name!r}", place=self._place)
         graph.tags.append(tags)
 
     def __exit__(
@@ -470,6 +540,3 @@ def strategy_of(model: object) -> Strategy:
 def _set(model: _C, strategy: Strategy) -> _C:
     setattr(model, _ATTRIBUTE, strategy)
     return model
-
-
-Decorator = Callable[[type], type]

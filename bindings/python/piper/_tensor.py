@@ -52,7 +52,7 @@ class DType:
     def __getitem__(self, shape: int | tuple[int, ...]) -> TensorType:
         sizes = shape if isinstance(shape, tuple) else (shape,)
         for size in sizes:
-            if not isinstance(size, int) or size < 1:
+            if isinstance(size, bool) or not isinstance(size, int) or size < 1:
                 raise PiperError.of(f"a size of a tensor is a number from 1, not {size!r}")
         return TensorType(sizes, self.name)
 

@@ -1,20 +1,23 @@
 """Symbolic tensors, and the record of what a model does with them.
 
-:func:`traced` calls a model's ``forward`` with symbolic tensors. Every function of :mod:`piper.nn` adds an operation to the
-:class:`Graph`, with its tags, the line of Python that it comes from, and the calls of modules that it stands in. Types are
-inferred at once, so that what does not fit is an exception at that line.
+A model's ``forward`` is called with symbolic tensors (by :func:`piper.generate_ir`). Every function of :mod:`piper.nn` adds an
+operation to the :class:`Graph`, with its tags, the line of Python that it comes from, and the calls of modules that it stands in.
+Types are inferred at once, so that what does not fit is an exception at that line.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import math
+import numbers
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from . import _piper
 from ._errors import PiperError
@@ -23,7 +26,17 @@ from ._tensor import TensorType
 if TYPE_CHECKING:
     from .nn._module import Parameter
 
-__all__ = ["Graph", "Tensor", "TracedOp", "current_graph", "operation"]
+__all__ = [
+    "Arithmetic",
+    "Graph",
+    "Tensor",
+    "TracedOp",
+    "caller",
+    "checked_operand",
+    "current_graph",
+    "finite",
+    "operation",
+]
 
 _PACKAGE = str(Path(__file__).resolve().parent)
 _GRAPH: ContextVar[Graph | None] = ContextVar("piper_graph", default=None)
@@ -32,7 +45,58 @@ Tags = dict[str, int | str]
 Place = tuple[str, int, int]
 
 
-class Tensor:
+class Arithmetic:
+    """The operators of tensors and parameters. Numbers scale; only tensors and parameters are added and multiplied."""
+
+    __slots__ = ()
+
+    #: NumPy leaves operators with its arrays and numbers to this class, instead of applying them to each element.
+    __array_ufunc__ = None
+
+    def __add__(self, other: Tensor | Parameter) -> Tensor:
+        return self._with("nn.add", other)
+
+    def __radd__(self, other: Tensor | Parameter) -> Tensor:
+        return self._with("nn.add", other)
+
+    def __sub__(self, other: Tensor | Parameter) -> Tensor:
+        return self._with("nn.add", -checked_operand("nn.add", other))
+
+    def __rsub__(self, other: Tensor | Parameter) -> Tensor:
+        return (-self)._with("nn.add", other)
+
+    def __mul__(self, other: Tensor | Parameter | float) -> Tensor:
+        if _is_number(other):
+            factor = finite(cast(float, other), "what a tensor is multiplied by")
+            return operation("nn.scale", [cast("Tensor", self)], {"factor": factor})[0]
+        return self._with("nn.mul", cast("Tensor", other))
+
+    def __rmul__(self, other: float) -> Tensor:
+        return self * other
+
+    def __neg__(self) -> Tensor:
+        return self * -1.0
+
+    def __truediv__(self, other: float) -> Tensor:
+        if not _is_number(other) or other == 0:
+            by = "0" if _is_number(other) else _shown(other)
+            raise PiperError.of(f"a tensor is divided by a number that is not 0, not by {by}", place=caller())
+        return self * finite(1.0 / finite(other, "what a tensor is divided by"), "one over what a tensor is divided by")
+
+    def __rtruediv__(self, other: object) -> Tensor:
+        raise PiperError.of(f"nothing is divided by a tensor, as {_shown(other)} is here", place=caller())
+
+    def __matmul__(self, weight: Tensor | Parameter) -> Tensor:
+        return operation("nn.linear", [cast("Tensor", self), checked_operand("nn.linear", weight)], {})[0]
+
+    def __rmatmul__(self, x: Tensor | Parameter) -> Tensor:
+        return operation("nn.linear", [checked_operand("nn.linear", x), cast("Tensor", self)], {})[0]
+
+    def _with(self, name: str, other: Tensor | Parameter) -> Tensor:
+        return operation(name, [cast("Tensor", self), checked_operand(name, other)], {})[0]
+
+
+class Tensor(Arithmetic):
     """A tensor of a model that is being traced. It has a type and no numbers."""
 
     __slots__ = ("_graph", "_number", "_type")
@@ -57,37 +121,15 @@ class Tensor:
         """The element type: ``"f32"``."""
         return self._type.dtype
 
-    def __add__(self, other: Tensor | Parameter) -> Tensor:
-        return operation("nn.add", [self, other], {})[0]
-
-    def __mul__(self, other: Tensor | Parameter | float) -> Tensor:
-        if isinstance(other, (int, float)):
-            return operation("nn.scale", [self], {"factor": float(other)})[0]
-        return operation("nn.mul", [self, other], {})[0]
-
-    def __rmul__(self, other: float) -> Tensor:
-        return self * other
-
-    def __neg__(self) -> Tensor:
-        return self * -1.0
-
-    def __sub__(self, other: Tensor) -> Tensor:
-        return self + -other
-
-    def __truediv__(self, other: float) -> Tensor:
-        return self * (1.0 / other)
-
-    def __matmul__(self, weight: Tensor | Parameter) -> Tensor:
-        return operation("nn.linear", [self, weight], {})[0]
-
     def __bool__(self) -> bool:
         raise PiperError.of(
             "a symbolic tensor is neither true nor false: its numbers are not known while the model is traced",
             hint="branch on shapes and settings, which are known",
+            place=caller(),
         )
 
     def __iter__(self) -> Iterator[Tensor]:
-        raise PiperError.of("a symbolic tensor cannot be iterated over")
+        raise PiperError.of("a symbolic tensor cannot be iterated over", place=caller())
 
     def __repr__(self) -> str:
         return f"<Tensor {self._type}>"
@@ -158,31 +200,24 @@ class Graph:
         types: Sequence[TensorType] | None,
     ) -> tuple[Tensor, ...]:
         """Records an operation and gives its results."""
-        from .nn._module import Parameter
-
-        place = _caller()
+        place = caller()
         used: list[int | Parameter] = []
         operand_types: list[TensorType] = []
         for operand in operands:
+            checked_operand(name, operand)
+            operand_types.append(operand.type)
             if isinstance(operand, Tensor):
                 if operand._graph is not self:
-                    raise PiperError.of(f"'{name}' is given a tensor of another trace")
+                    raise PiperError.of(f"'{name}' is given a tensor of another trace", place=place)
                 used.append(operand._number)
-                operand_types.append(operand.type)
-            elif isinstance(operand, Parameter):
-                used.append(operand)
-                operand_types.append(operand.type)
             else:
-                raise PiperError.of(
-                    f"'{name}' takes tensors and parameters, not {operand!r}{_at(place)}",
-                    hint="piper.nn.constant makes a tensor of a number",
-                )
+                used.append(operand)
         given = {key: value for key, value in attributes.items() if value is not None}
         if types is None:
             try:
                 types = _inferred(name, tuple(operand_types), _Frozen(given))
-            except ValueError as error:
-                raise PiperError.of(f"{error}{_at(place)}") from None
+            except (TypeError, ValueError) as error:
+                raise PiperError.of(str(error), place=place) from None
         results = [self._value(ty) for ty in types]
         tags: Tags = {}
         for opened in self.tags:
@@ -227,6 +262,34 @@ def current_graph(what: str) -> Graph:
     return graph
 
 
+def checked_operand(name: str, value: Tensor | Parameter) -> Tensor | Parameter:
+    """What is given to an operation, which takes only tensors and parameters."""
+    if not isinstance(value, Arithmetic):
+        raise PiperError.of(
+            f"'{name}' takes tensors and parameters, not {_shown(value)}",
+            hint="piper.nn.constant makes a tensor of a number",
+            place=caller(),
+        )
+    return value
+
+
+def finite(value: float, what: str) -> float:
+    """A number of Python or of NumPy."""
+    with contextlib.suppress(OverflowError):  # Of whole numbers that no float comes near to.
+        if _is_number(value) and math.isfinite(value):
+            return float(value)
+    raise PiperError.of(f"{what} is a finite number, not {_shown(value)}", place=caller())
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def _shown(value: object) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 40 and "\n" not in shown else f"what is of type {type(value).__name__}"
+
+
 def operation(
     name: str,
     operands: Sequence[Tensor | Parameter | None],
@@ -239,7 +302,7 @@ def operation(
     return graph.add(name, there, attributes, types)
 
 
-def _caller() -> Place | None:
+def caller() -> Place | None:
     """The innermost line that is not of this package."""
     frame = sys._getframe(1)
     while frame is not None:
@@ -255,7 +318,3 @@ def _caller() -> Place | None:
             return None
         frame = frame.f_back
     return None
-
-
-def _at(place: Place | None) -> str:
-    return "" if place is None else f" (at {place[0]}:{place[1]}:{place[2]})"

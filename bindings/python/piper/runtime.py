@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from ._errors import PiperError
@@ -24,10 +25,16 @@ def execute(
 
     A :class:`piper.Training` goes on from where it is. An interrupt ends the run between two steps.
     """
+    if not isinstance(plan, (Executable, Training)):
+        raise PiperError.of(f"execute takes what piper.compile gives, not {plan!r}")
+    if isinstance(steps, bool) or not isinstance(steps, int) or steps < 0:
+        raise PiperError.of(f"steps is a number from 0, not {steps!r}")
     training = plan if isinstance(plan, Training) else plan.train(seed=seed)
     batch: Mapping[str, Any]
     if isinstance(inputs, Mapping):
         batch = inputs
+    elif isinstance(inputs, (str, bytes)) or not isinstance(inputs, (Sequence, np.ndarray)):
+        raise PiperError.of(f"the inputs of a step are arrays by name or in order, not {inputs!r}")
     else:
         names = [name for name, _, _ in training.inputs]
         if len(names) != len(inputs):
@@ -53,6 +60,8 @@ class Runtime:
         seed: int = 0,
     ) -> list[StepResult]:
         """As :func:`execute`."""
+        if not isinstance(plan, Executable):
+            raise PiperError.of(f"execute takes what piper.compile gives, not {plan!r}")
         if self.num_devices is not None and self.num_devices != plan.num_devices:
             raise PiperError.of(
                 f"the plan is for {plan.num_devices} devices, the runtime has {self.num_devices}",

@@ -97,7 +97,9 @@ pub(crate) fn from_python(
         });
     }
     if value.is_instance_of::<PyInt>() {
-        let number: i64 = value.extract()?;
+        let number: i64 = value.extract().map_err(|_| {
+            PyValueError::new_err(format!("{value} is no attribute: it does not fit 64 bits"))
+        })?;
         let (whole, float) = (ctx.int_attr(number), ctx.float_attr(number as f64));
         return Ok(Some(if !accepts(whole) && accepts(float) { float } else { whole }));
     }

@@ -1,6 +1,7 @@
 //! What the compiler says, as Python values, and the exception that carries them.
 
 use piper::ir::diag::Position;
+use piper::ir::{Context, Severity, SourceFile, Sources};
 use piper::{Failure, Message};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -40,24 +41,42 @@ pub(crate) struct PyDiagnostic {
 #[pymethods]
 impl PyDiagnostic {
     #[new]
-    #[pyo3(signature = (severity, message, *, hint=None))]
-    fn new(severity: &str, message: String, hint: Option<String>) -> PyResult<Self> {
-        let known = ["error", "warning", "remark", "note"];
-        if !known.contains(&severity) {
-            let text = format!("severity is one of {}, not '{severity}'", known.join(", "));
+    #[pyo3(signature = (severity, message, *, hint=None, place=None, source=None))]
+    fn new(
+        severity: &str,
+        message: String,
+        hint: Option<String>,
+        place: Option<(String, u32, u32)>,
+        source: Option<String>,
+    ) -> PyResult<Self> {
+        let known = [Severity::Error, Severity::Warning, Severity::Remark, Severity::Note];
+        let Some(found) = known.into_iter().find(|known| known.text() == severity) else {
+            let known = known.map(Severity::text).join(", ");
+            let text = format!("severity is one of {known}, not '{severity}'");
             return Err(pyo3::exceptions::PyValueError::new_err(text));
-        }
-        let help = hint.as_ref().map(|hint| format!("  |\n  = help: {hint}\n"));
-        let rendered = format!("{severity}: {message}\n{}", help.unwrap_or_default());
+        };
+        let (ctx, mut sources) = (Context::new([]), Sources::default());
+        let loc = match place {
+            Some((file, line, column)) => {
+                let loc = ctx.file_loc(&file, line, column);
+                sources.add(SourceFile::new(file, source.unwrap_or_default()));
+                loc
+            }
+            None => ctx.unknown_loc(),
+        };
+        let mut diagnostic = piper::ir::Diagnostic::new(found, loc, message);
+        diagnostic.hint = hint;
+        let said = Message::of(&ctx, &sources, &diagnostic);
+        let (file, line, column) = parts(said.place.as_ref());
         Ok(Self {
             severity: severity.to_owned(),
-            message,
-            file: None,
-            line: None,
-            column: None,
+            message: said.text,
+            file,
+            line,
+            column,
             notes: Vec::new(),
-            hint,
-            rendered,
+            hint: said.hint,
+            rendered: said.rendered,
         })
     }
 

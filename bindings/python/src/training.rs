@@ -101,15 +101,6 @@ impl PyTraining {
         self.with(py, |training| Ok(training.states()))
     }
 
-    /// The inputs of a step: name, shape of the whole batch, element type.
-    #[getter]
-    fn inputs(&self, py: Python<'_>) -> PyResult<Vec<(String, Vec<u64>, &'static str)>> {
-        self.with(py, |training| {
-            let inputs = training.inputs().iter();
-            Ok(inputs.map(|i| (i.name.clone(), i.shape.clone(), i.dtype.name())).collect())
-        })
-    }
-
     /// A parameter or a part of the optimizer's state, packed.
     fn packed_state<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         let value = self.with(py, |training| training.state(name))?;

@@ -28,11 +28,19 @@ def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with contextlib.redirect_stdout(printed):
         runpy.run_path(str(script))
     shown = [" ".join(line.split()) for line in printed.getvalue().splitlines()]
+    # In order; what stands between two lines of a block must be printed between them, or "..." stands there.
+    at = 0
     for kind, text in parts:
-        if kind == "text":
-            for line in text.splitlines():
-                if line.strip() not in ("", "..."):
-                    assert " ".join(line.split()) in shown, f"{line!r} is not printed:\n{printed.getvalue()}"
+        is_free = True
+        for line in text.splitlines() if kind == "text" else []:
+            wanted = " ".join(line.split())
+            if wanted in ("", "..."):
+                is_free = True
+                continue
+            rest = shown[at:] if is_free else shown[at : at + 1]
+            assert wanted in rest, f"{line!r} is not printed after {shown[:at][-1:]}:\n{printed.getvalue()}"
+            at += rest.index(wanted) + 1
+            is_free = False
 
 
 def test_the_example_trains() -> None:

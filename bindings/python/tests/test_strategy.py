@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 import pytest
-from conftest import BATCH, TIME, WORDS, Arrays, Experts, Model, decorated
+from conftest import BATCH, TIME, WORDS, Arrays, Block, Experts, Model, decorated
 
 import piper
 from piper import annotate, directive, nn
@@ -71,7 +72,13 @@ def test_decorators_become_the_strategy_level(
 
 
 def test_experts_are_divided_over_replicas() -> None:
-    ir = piper.generate_ir(decorated(Experts, annotate(data_parallel=4, expert_parallel=2, zero_stage=1), directive("ExpertParallel", all_to_all="router+output")))
+    model = decorated(
+        Experts,
+        annotate(data_parallel=4, expert_parallel=2, zero_stage=1),
+        directive("ExpertParallel", all_to_all="router+output"),
+    )
+    with pytest.warns(UserWarning, match="ZeRO stage 1 divides state over the 2 devices"):
+        ir = piper.generate_ir(model)
     assert ir.mesh == [("dp", 2), ("ep", 2)]
     assert plan_of(ir) == [
         'shard {PART = experts} over "ep" parameters = {"*" = 0}',
@@ -82,6 +89,53 @@ def test_experts_are_divided_over_replicas() -> None:
     assert "all_to_all" in kinds and "compute" in kinds
     assert any(node.kind == "communication" for node in ir.nodes)
     assert all(edge.source != edge.target for edge in ir.edges) and ir.edges
+
+
+class DeepExperts(Experts):
+    """Enough of it for a pipeline."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.blocks = [Block() for _ in range(6)]
+
+    def forward(self, tokens: piper.i32[64, TIME], targets: piper.i32[64, TIME]) -> piper.Tensor:  # type: ignore[valid-type]
+        x = self.dense(self.table(tokens))
+        for block in self.blocks:
+            x = block(x)
+        y = nn.gelu(nn.expert_linear(nn.dispatch(x, experts=2), self.experts))
+        return nn.cross_entropy(self.head(x + nn.combine(y)), targets)
+
+
+def test_all_numbers_of_the_page_at_once() -> None:
+    @piper.annotate(data_parallel=4, pipeline_parallel=8, expert_parallel=2, zero_stage=3)
+    class Everything(DeepExperts):
+        pass
+
+    tokens = np.random.default_rng(0).integers(0, WORDS, (64, TIME))
+    batch = {"tokens": tokens, "targets": np.roll(tokens, -1, axis=1)}
+    sgd = piper.SGD(lr=0.5)
+    alone = piper.runtime.execute(piper.compile(piper.generate_ir(DeepExperts(), optimizer=sgd)), batch, steps=2)
+    with pytest.warns(UserWarning, match="over the 2 devices of expert_parallel alone, not over all 4"):
+        ir = piper.generate_ir(Everything(), optimizer=sgd)
+    assert ir.mesh == [("pp", 8), ("dp", 2), ("ep", 2)] and len(ir.stages) == 8
+    assert plan_of(ir)[1:] == [
+        'shard {PART = experts} over "ep" parameters = {"*" = 0}',
+        'zero over "ep" stage = 3',
+        'replicate over "dp"',
+    ]
+    plans = piper.compile(ir, num_devices=32)
+    assert len(plans) == 32
+    results = piper.runtime.execute(plans, batch, steps=2)
+    np.testing.assert_allclose([r.loss for r in results], [r.loss for r in alone], rtol=1e-5)
+
+
+def test_what_does_nothing_is_warned_of() -> None:
+    with pytest.warns(UserWarning, match="communication_overlap does nothing without expert_parallel"):
+        piper.generate_ir(decorated(Model, annotate(data_parallel=2), directive("ZeRO", communication_overlap=True)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        piper.generate_ir(decorated(Experts, annotate(data_parallel=2, expert_parallel=2, zero_stage=1)))
+        piper.generate_ir(decorated(Experts, annotate(data_parallel=4, expert_parallel=2)))
 
 
 def test_stages_are_cut_by_themselves_or_by_tags() -> None:

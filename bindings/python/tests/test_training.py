@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import ROOT, Arrays, Experts, Model, decorated
+from conftest import BATCH, ROOT, TIME, Arrays, Experts, Model, decorated
 
 import piper
 from piper import annotate, directive
@@ -89,6 +90,22 @@ def test_inputs_are_checked(batch: Arrays) -> None:
     assert training.step(batch).step == 1
 
 
+def test_arrays_in_order_are_those_of_forward(batch: Arrays) -> None:
+    class Backwards(Model):
+        """Its last input is used first, so that devices load it first."""
+
+        def forward(self, targets: piper.i32[BATCH, TIME], tokens: piper.i32[BATCH, TIME]) -> piper.Tensor:  # type: ignore[valid-type]
+            return super().forward(tokens, targets)
+
+    plan = piper.compile(piper.generate_ir(decorated(Backwards, annotate(pipeline_parallel=2))))
+    assert [name for name, _, _ in plan.inputs] == ["targets", "tokens"]
+    assert plan.train().inputs == plan.inputs
+    named = piper.runtime.execute(plan, batch)
+    ordered = piper.runtime.execute(plan, [batch["targets"], batch["tokens"]])
+    assert [r.loss for r in ordered] == [r.loss for r in named]
+    assert [r.loss for r in ordered] != [r.loss for r in piper.runtime.execute(plan, [batch["tokens"], batch["targets"]])]
+
+
 def test_bfloat16_is_bits() -> None:
     numbers = np.array([1.0, -2.5, 3.0e38, 1e-40, np.inf, 1.00390625, 1.01171875], np.float32)
     bits = piper.f32_to_bf16(numbers)
@@ -134,12 +151,50 @@ def test_other_threads_run_during_a_step(batch: Arrays) -> None:
             time.sleep(0)
 
     thread = threading.Thread(target=count)
+    interval = sys.getswitchinterval()
+    try:
+        # Nobody is made to give the lock up any more: the other thread counts only while this one gives it up by itself.
+        sys.setswitchinterval(1000)
+        thread.start()
+        before = counted[0]
+        total = sum(range(10_000))
+        assert total > 0 and counted[0] == before
+        for _ in range(1000):
+            training.step(batch)
+            if counted[0] > before + 10:
+                break
+        after = counted[0]
+    finally:
+        sys.setswitchinterval(interval)
+        stop.set()
+        thread.join()
+    assert after > before + 10
+
+
+def test_a_training_tells_of_itself_during_a_step(batch: Arrays) -> None:
+    training = piper.compile(piper.generate_ir(decorated(Model, annotate(pipeline_parallel=2)))).train()
+    known = training.inputs, training.states
+    told: list[tuple[str, int, bool]] = []
+    wrong: list[BaseException] = []
+    stop = threading.Event()
+
+    def ask() -> None:
+        try:
+            while not stop.is_set():
+                told.append((repr(training), training.steps, (training.inputs, training.states) == known))
+                time.sleep(0)
+        except BaseException as error:
+            wrong.append(error)
+
+    thread = threading.Thread(target=ask)
     thread.start()
-    for _ in range(20):
+    for _ in range(50):
         training.step(batch)
     stop.set()
     thread.join()
-    assert counted[0] > 0
+    assert wrong == [] and told and all(same for _, _, same in told)
+    assert [steps for _, steps, _ in told] == sorted(steps for _, steps, _ in told)
+    assert repr(training) == "<Training after 50 steps>" and training.steps == 50
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")

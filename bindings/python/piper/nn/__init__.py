@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from .._errors import PiperError
 from .._tensor import DType, TensorType, dtype_name
-from .._trace import Tensor, operation
+from .._trace import Tensor, checked_operand, finite, operation
 from . import _ops
 from ._module import (
     Embedding,
@@ -105,7 +105,7 @@ Operand = Tensor | Parameter
 def cross_entropy(logits: Operand, targets: Operand, *, denominator: int | None = None) -> Tensor:
     """Mean softmax cross-entropy with integer targets: the sum over all of them divided by ``denominator``, or by their number."""
     if denominator is None:
-        denominator = targets.type.elements
+        denominator = checked_operand("nn.cross_entropy", targets).type.elements
     return _ops.cross_entropy(logits, targets, denominator=denominator)
 
 
@@ -133,13 +133,13 @@ def layer_norm(x: Operand, gamma: Operand, beta: Operand, *, eps: float = 1e-5) 
 
 def constant(value: float, *shape: int, dtype: DType | str = "f32") -> Tensor:
     """A tensor filled with one value; a scalar without a shape."""
-    ty = TensorType(tuple(shape), dtype_name(dtype))
-    return operation("nn.constant", [], {"value": float(value)}, [ty])[0]
+    ty = DType(dtype_name(dtype))[shape]
+    return operation("nn.constant", [], {"value": finite(value, "the value of nn.constant")}, [ty])[0]
 
 
 def cast(x: Operand, dtype: DType | str) -> Tensor:
     """The same values in another element type, rounded to the nearest."""
     name = dtype_name(dtype)
-    if name == "i32" or x.dtype == "i32":
+    if name == "i32" or checked_operand("nn.cast", x).dtype == "i32":
         raise PiperError.of("nn.cast is between f32, f64 and bf16")
     return operation("nn.cast", [x], {}, [TensorType(x.shape, name)])[0]

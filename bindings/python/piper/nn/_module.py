@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
-from .._errors import PiperError
 from .._tensor import DType, TensorType, dtype_name
-from .._trace import Tensor, _GRAPH, operation
+from .._trace import Arithmetic, Tensor, _GRAPH, finite, operation
 
 __all__ = [
     "Embedding",
@@ -36,10 +34,8 @@ class Init:
         return f"<Init {self.text}>"
 
 
-def _number(value: float) -> str:
-    if not math.isfinite(value):
-        raise PiperError.of(f"{value} is no finite number")
-    text = repr(float(value))
+def _number(value: float, what: str = "a number of an initial value") -> str:
+    text = repr(finite(value, what))
     mantissa, e, exponent = text.partition("e")
     return f"{mantissa if '.' in mantissa else mantissa + '.0'}{e}{exponent}"
 
@@ -65,7 +61,7 @@ zeros = Init("zeros")
 ones = Init("ones")
 
 
-class Parameter:
+class Parameter(Arithmetic):
     """A trainable tensor. Its name is its path in the model, ``layers.0.weight``, unless one is given."""
 
     def __init__(
