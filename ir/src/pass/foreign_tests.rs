@@ -58,6 +58,44 @@ fn a_name_has_one_owner() {
     assert_eq!(registry.iter().count(), 2);
 }
 
+#[test]
+fn anchors_are_names_of_operations() {
+    let mut registry = PassRegistry::default();
+    for bad in ["", "module", "no such.op", ".op", "d.", "1d.op"] {
+        let info = foreign("mine".to_owned(), |_| ()).anchored(Some(bad));
+        let error = registry.try_register(info).expect_err(bad);
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "plugin './libmine.so' registers pass 'mine' to run on '{bad}', which is no name of an operation"
+            )
+        );
+        assert!(error.hint().is_some());
+    }
+    let info = foreign("mine".to_owned(), |_| ()).anchored(Some("other.op_1"));
+    assert_eq!(registry.try_register(info), Ok(()));
+}
+
+#[test]
+fn what_passes_work_on_is_there() {
+    let mut registry = PassRegistry::default();
+    registry.register([PassInfo::from_fn("cse", "", |_| Ok(()))]);
+    let info =
+        |name: &str, after: &str| foreign(name.to_owned(), |_| ()).after(&[after.to_owned()]);
+    // In which order they come does not matter.
+    registry.try_register(info("early", "late")).expect("a free name");
+    let error = registry.check_required().expect_err("there is no 'late'");
+    assert_eq!(
+        error.to_string(),
+        "plugin './libmine.so' registers pass 'early' to run after 'late', but there is no such pass"
+    );
+    registry.try_register(info("late", "cse")).expect("a free name");
+    assert_eq!(registry.check_required(), Ok(()));
+    registry.try_register(info("slip", "cze")).expect("a free name");
+    let hint = registry.check_required().expect_err("there is no 'cze'").hint();
+    assert_eq!(hint.as_deref(), Some("did you mean 'cse'?"));
+}
+
 fn run(info: PassInfo, nested: bool) -> (PassManager, bool, Vec<String>) {
     let mut registry = PassRegistry::default();
     let name = info.name.to_string();
