@@ -5,7 +5,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use piper_ir::diag::Reporter;
-use piper_ir::pass::{self, Instrumentation, PassInfo, PassManager, PassRegistry, RunOptions};
+use piper_ir::pass::{
+    self, Instrumentation, Origin, PassInfo, PassManager, PassRegistry, RegisterError, RunOptions,
+};
 use piper_ir::text::parse_module;
 use piper_ir::verify::verify;
 use piper_ir::{Context, Dialect, Module, SourceFile, Sources};
@@ -44,17 +46,30 @@ impl Compiler {
         Self { dialects, registry, options: RunOptions::default() }
     }
 
-    /// Adds a pass; one of the same name is replaced.
-    pub fn register_pass(&mut self, pass: PassInfo) -> &mut Self {
-        self.registry.register([pass]);
-        self
+    /// Adds a pass. What it builds on may be added after it. The module is verified whenever it has run, because it is not
+    /// one of Piper's.
+    ///
+    /// # Errors
+    /// A name that is taken, or that pipelines cannot write; the name of what it runs on likewise. Nothing is added then.
+    pub fn register_pass(&mut self, mut pass: PassInfo) -> Result<&mut Self, RegisterError> {
+        if pass.origin == Origin::Builtin {
+            pass.origin = Origin::Host("Rust".into());
+        }
+        self.registry.try_register(pass)?;
+        Ok(self)
     }
 
-    /// Adds a dialect, for programs made from now on; one of the same name is replaced.
-    pub fn register_dialect(&mut self, dialect: Dialect) -> &mut Self {
-        self.dialects.retain(|known| known.name != dialect.name);
+    /// Adds a dialect, for programs made from now on.
+    ///
+    /// # Errors
+    /// Its name is taken; nothing is added then.
+    pub fn register_dialect(&mut self, dialect: Dialect) -> Result<&mut Self, Failure> {
+        if self.dialects.iter().any(|known| known.name == dialect.name) {
+            let text = format!("there is a dialect '{}' already", dialect.name);
+            return Err(Failure::with_hint(text, "choose another name"));
+        }
         self.dialects.push(dialect);
-        self
+        Ok(self)
     }
 
     /// Adds the dialects that a text of `irdl` operations defines, for programs made from now on. `name` is what messages call the
@@ -68,6 +83,11 @@ impl Compiler {
             Failure::of(&refusal.ctx, &refusal.sources, &refusal.diagnostics)
         })?);
         Ok(self)
+    }
+
+    /// The dialects.
+    pub fn dialects(&self) -> &[Dialect] {
+        &self.dialects
     }
 
     /// The passes.
@@ -131,12 +151,13 @@ impl Compiler {
     /// `"lower-to-device{probe-gradients=true}"`. Gives remarks and warnings.
     ///
     /// # Errors
-    /// As [`run`](Self::run).
+    /// As [`run`](Self::run); a pass of somebody else that works on the result of one that is not there.
     pub fn run_with_implied(
         &self,
         program: &mut Program,
         passes: &str,
     ) -> Result<Vec<Message>, Failure> {
+        self.registry.check_required()?;
         let requests = pass_list(&self.registry, passes)
             .map_err(|error| Failure::new(format!("in the passes '{passes}': {error}")))?;
         let (mut said, mut already) = (Vec::new(), Vec::new());

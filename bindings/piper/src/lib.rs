@@ -23,7 +23,7 @@
 //!     let loc = module.op_loc(cx.op);
 //!     cx.remark(loc, format!("{count} all-gather(s)"));
 //!     Ok(())
-//! }));
+//! }))?;
 //! let mut program = compiler.parse("empty.pir", "module { }")?;
 //! let said = compiler.run(&mut program, "print-gathers")?;
 //! assert_eq!(said[0].text, "0 all-gather(s)");

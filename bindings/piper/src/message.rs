@@ -3,6 +3,7 @@
 use std::fmt;
 
 use piper_ir::diag::{Position, position, render};
+use piper_ir::pass::RegisterError;
 use piper_ir::{Context, Diagnostic, Severity, Sources};
 
 /// A further fact of a [`Message`], at a place of its own.
@@ -96,3 +97,9 @@ impl fmt::Display for Failure {
 }
 
 impl std::error::Error for Failure {}
+
+impl From<RegisterError> for Failure {
+    fn from(why: RegisterError) -> Self {
+        Self { messages: vec![Message::without_place(why.to_string(), why.hint())] }
+    }
+}

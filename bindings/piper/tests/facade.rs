@@ -1,5 +1,6 @@
 //! The library as an embedding program sees it: values in, values out, whatever goes wrong.
 
+use piper::ir::Dialect;
 use piper::sim::Machine;
 use piper::{
     CompileOptions, Compiler, Executable, Failure, Kernels, Numbers, Pass, Severity, TensorValue,
@@ -46,11 +47,12 @@ fn what_is_wrong_with_a_text_has_its_place() {
 #[test]
 fn a_pass_is_known_to_the_compiler_that_it_was_registered_with() {
     let mut compiler = Compiler::new();
-    compiler.register_pass(Pass::from_fn("mine", "Says hello", |cx| {
+    let hello = Pass::from_fn("mine", "Says hello", |cx| {
         let loc = cx.module.op_loc(cx.op);
         cx.remark(loc, "hello");
         Ok(())
-    }));
+    });
+    compiler.register_pass(hello).expect("a free name");
     let mut program = compiler.parse("mlp.pir", MLP).expect("right");
     let said = compiler.run(&mut program, "mine").expect("it cannot fail");
     assert_eq!((said.len(), said[0].text.as_str()), (1, "hello"));
@@ -59,12 +61,35 @@ fn a_pass_is_known_to_the_compiler_that_it_was_registered_with() {
 }
 
 #[test]
+fn a_name_has_one_owner() {
+    let mut compiler = Compiler::new();
+    let pass = |name: &'static str, text: &'static str| Pass::from_fn(name, text, |_| Ok(()));
+    compiler.register_pass(pass("mine", "The first")).expect("a free name");
+    for (name, wanted) in [
+        ("mine", "registers pass 'mine' twice"),
+        ("cse", "host 'Rust' registers pass 'cse', which is the name of a pass of Piper itself"),
+        ("no name", "registers a pass with the name 'no name'"),
+    ] {
+        let why = compiler.register_pass(pass(name, "The second")).expect_err(name);
+        assert!(why.to_string().contains(wanted), "{why}");
+    }
+    let summary = |name: &str| compiler.passes().get(name).map(|pass| pass.summary.to_string());
+    assert_eq!(summary("mine").as_deref(), Some("The first"));
+    assert_ne!(summary("cse").as_deref(), Some("The second"));
+    let nn = Dialect { name: "nn".into(), ..Dialect::default() };
+    let why = compiler.register_dialect(nn).expect_err("it is Piper's");
+    assert_eq!(why.messages()[0].text, "there is a dialect 'nn' already");
+    assert!(compiler.parse("mlp.pir", MLP).is_ok(), "nothing was replaced");
+}
+
+#[test]
 fn a_panic_in_a_pass_is_a_failure_and_the_program_goes_on() {
     let mut compiler = Compiler::new();
-    compiler.register_pass(Pass::from_fn("faulty", "Panics", |_| panic!("out of ideas")));
+    let faulty = Pass::from_fn("faulty", "Panics", |_| panic!("out of ideas"));
+    compiler.register_pass(faulty).expect("a free name");
     let mut program = compiler.parse("mlp.pir", MLP).expect("right");
     let failure = compiler.run(&mut program, "canonicalize,faulty,cse").expect_err("it panics");
-    assert_eq!(failure.messages()[0].text, "pass 'faulty' panicked: out of ideas");
+    assert_eq!(failure.messages()[0].text, "pass 'faulty' of host 'Rust' panicked: out of ideas");
     assert_eq!(program.plans(), [""; 0], "the half changed module is gone");
     assert!(compiler.parse("mlp.pir", MLP).is_ok());
 }

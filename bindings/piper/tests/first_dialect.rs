@@ -125,7 +125,7 @@ fn an_operation_that_is_data_trains_like_its_expansion() {
 #[test]
 fn an_operation_that_is_code_trains_like_what_it_computes() {
     let mut compiler = Compiler::new();
-    compiler.register_dialect(ours());
+    compiler.register_dialect(ours()).expect("a free name");
     let power = "%a = ours.power %g to 3 : tensor<8x16x32xf32>";
     let by_hand =
         "%s = nn.mul %g, %g : tensor<8x16x32xf32>\n%a = nn.mul %s, %g : tensor<8x16x32xf32>";
@@ -143,7 +143,7 @@ fn an_operation_that_is_code_trains_like_what_it_computes() {
 #[test]
 fn every_hook_of_an_operation_that_is_code_is_asked() {
     let mut compiler = Compiler::new();
-    compiler.register_dialect(ours());
+    compiler.register_dialect(ours()).expect("a free name");
     let function = |exponent: i64| {
         format!(
             "func.func @f(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {{
@@ -180,7 +180,7 @@ fn every_hook_of_an_operation_that_is_code_is_asked() {
 #[test]
 fn it_is_divided_into_microbatches_by_its_own_rule() {
     let mut compiler = Compiler::new();
-    compiler.register_dialect(ours());
+    compiler.register_dialect(ours()).expect("a free name");
     let power = "%a = ours.power %g to 3 : tensor<8x16x32xf32>";
     let text: Vec<&str> = MODEL.lines().filter(|line| !line.contains("%wu")).collect();
     let mut program =

@@ -225,7 +225,7 @@ class Compiler:
     def register_pass(
         self, name: str, function: Callable[[PassContext], object], *, summary: str = ""
     ) -> None:
-        """Adds a pass; one of the same name is replaced."""
+        """Adds a pass. A name that is taken, or that pipelines cannot write, is a `ValueError`."""
     def register_dialect_text(self, text: str, name: str = "<dialect>") -> None:
         """Adds the dialects that a text of ``irdl`` operations defines, for modules made from now on.
 

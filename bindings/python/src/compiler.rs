@@ -68,16 +68,10 @@ impl PyCompiler {
         all.map(|pass| (pass.name.to_string(), pass.summary.to_string())).collect()
     }
 
-    /// Adds a pass: `function` gets a `PassContext`. One of the same name is replaced. A name that begins with `print-` says that
+    /// Adds a pass: `function` gets a `PassContext`. A name that is taken or is none is an error. A name that begins with `print-` says that
     /// the pass changes nothing.
     #[pyo3(signature = (name, function, *, summary=""))]
     fn register_pass(&self, name: &str, function: Py<PyAny>, summary: &str) -> PyResult<()> {
-        let legal = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_' || c == '.';
-        if name.is_empty() || !name.chars().all(legal) {
-            let text =
-                format!("'{name}' cannot be a pass's name: letters, digits, '-', '_' and '.'");
-            return Err(PyValueError::new_err(text));
-        }
         let (known, called) = (self.known.clone(), name.to_owned());
         let run = move |cx: &mut piper::ir::pass::PassContext<'_, '_>| {
             pass::run(&called, &function, &known, cx)
@@ -85,8 +79,8 @@ impl PyCompiler {
         let mut info = Pass::from_fn(name.to_owned(), summary.to_owned(), run);
         info.origin = Origin::Host("Python".into());
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::make_mut(&mut known.compiler).register_pass(info);
-        Ok(())
+        let added = Arc::make_mut(&mut known.compiler).register_pass(info);
+        added.map(|_| ()).map_err(|why| PyValueError::new_err(why.to_string()))
     }
 
     /// Adds the dialects that a text of `irdl` operations defines, for modules made from now on. `name` is what messages call the

@@ -30,6 +30,19 @@ def test_a_pass_sees_the_module_and_says_something() -> None:
         piper.Module.parse(TEXT).run("print-count")
 
 
+def test_a_name_has_one_owner() -> None:
+    compiler = Compiler()
+    compiler.register_pass("mine", lambda cx: cx.remark("the first"))
+    for name, wanted in [
+        ("mine", "host 'Python' registers pass 'mine' twice"),
+        ("cse", "registers pass 'cse', which is the name of a pass of Piper itself"),
+        ("no name", "registers a pass with the name 'no name'; names are letters"),
+    ]:
+        with pytest.raises(ValueError, match=wanted):
+            compiler.register_pass(name, lambda cx: cx.remark("the second"))
+    assert compiler.parse(TEXT).run("mine")[0].message == "the first"
+
+
 def test_a_pass_changes_the_module_among_others() -> None:
     def silu(cx: PassContext) -> None:
         for op in cx.walk():

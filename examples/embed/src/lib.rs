@@ -31,7 +31,7 @@ pub struct Outcome {
 /// Whatever is wrong, as messages with their places.
 pub fn run(steps: u64) -> Result<Outcome, Failure> {
     let mut compiler = Compiler::new();
-    compiler.register_pass(pass::widest_layer());
+    compiler.register_pass(pass::widest_layer())?;
 
     let mut program = compiler.program("classifier");
     model::build(&mut program.module).map_err(|error| Failure::new(error.to_string()))?;
