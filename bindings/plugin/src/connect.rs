@@ -6,6 +6,7 @@
 //! here and go on as panics of the host ([`guarded`]).
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
@@ -120,21 +121,50 @@ fn note(text: String) {
     }
 }
 
-/// Runs code of the plugin; a panic goes on as one of the host.
-pub(crate) fn guarded<R>(run: impl FnOnce() -> R) -> R {
+/// A panic that was caught inside the library.
+pub(crate) struct Panic {
+    said: Option<String>,
+    payload: Box<dyn Any + Send>,
+}
+
+impl Panic {
+    /// What it said, and where it was.
+    pub(crate) fn text(&self) -> String {
+        let payload = &self.payload;
+        let text = || payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let text = || text().or_else(|| payload.downcast_ref::<String>().cloned());
+        let said = self.said.clone().or_else(text);
+        said.unwrap_or_else(|| "panicked without a message".to_owned())
+    }
+
+    /// Goes on as a panic of the host, or, without a host, as the one that it was. `prefix` is said first.
+    fn go_on(self, prefix: &str) -> ! {
+        let Some(host) = host() else { resume_unwind(self.payload) };
+        let said = format!("{prefix}{}", self.text());
+        if DEPTH.get() > 0 {
+            // Code of the plugin asked for it, and is guarded: the host's panic would be a foreign one to its guard.
+            SAID.set(Some(said));
+            resume_unwind(self.payload)
+        }
+        // SAFETY: the text lives until the call is left, which is when the host's panic passes through this frame.
+        unsafe { (host.panic)(said.as_ptr(), said.len()) }
+    }
+}
+
+/// Runs code of the plugin; gives what it panicked with.
+pub(crate) fn caught<R>(run: impl FnOnce() -> R) -> Result<R, Panic> {
     DEPTH.set(DEPTH.get() + 1);
     let result = catch_unwind(AssertUnwindSafe(run));
     DEPTH.set(DEPTH.get() - 1);
-    let payload = match result {
-        Ok(result) => return result,
-        Err(payload) => payload,
-    };
-    let Some(host) = host() else { resume_unwind(payload) };
-    let said = SAID.take().unwrap_or_else(|| {
-        let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
-        let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
-        text.unwrap_or_else(|| "panicked without a message".to_owned())
-    });
-    // SAFETY: the text lives until the call is left, which is when the host's panic passes through this frame.
-    unsafe { (host.panic)(said.as_ptr(), said.len()) }
+    result.map_err(|payload| Panic { said: SAID.take(), payload })
+}
+
+/// Runs code of the plugin; a panic goes on as one of the host.
+pub(crate) fn guarded<R>(run: impl FnOnce() -> R) -> R {
+    caught(run).unwrap_or_else(|panic| panic.go_on(""))
+}
+
+/// As [`guarded`], for code that nothing else names: `what` is said before what the panic says.
+pub(crate) fn guarded_as<R>(what: impl FnOnce() -> String, run: impl FnOnce() -> R) -> R {
+    caught(run).unwrap_or_else(|panic| panic.go_on(&format!("in {}: ", what())))
 }

@@ -25,6 +25,7 @@
 mod adopt;
 mod connect;
 mod descriptor;
+mod hooks;
 mod registrar;
 pub mod test;
 

@@ -9,6 +9,7 @@ use piper_ir::pass::{BuildPass, Origin, Pass, PassContext, PassInfo, PassOptions
 use piper_schedule::NewSchedule;
 
 use crate::connect::guarded;
+use crate::hooks;
 
 /// What a plugin adds: passes, dialects and schedules.
 #[derive(Debug, Default)]
@@ -45,8 +46,9 @@ impl Registrar {
         self
     }
 
-    /// Adds a dialect.
-    pub fn dialect(&mut self, dialect: Dialect) -> &mut Self {
+    /// Adds a dialect. If one of its verifiers, folders, readers or printers panics, that is told with its name.
+    pub fn dialect(&mut self, mut dialect: Dialect) -> &mut Self {
+        hooks::guard(&mut dialect, &self.origin);
         self.dialects.push(dialect);
         self
     }
