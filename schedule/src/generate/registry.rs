@@ -150,8 +150,11 @@ impl Schedules {
         known.chain(aliases).chain(self.added.iter().map(|schedule| &*schedule.name))
     }
 
-    /// Those that were added under this name; `None` if it is one of the catalogue.
-    fn find(&self, name: &str) -> Result<Option<&NewSchedule>, Rejected> {
+    /// The one that was added under this name; `None` if it is one of the catalogue. Case, `-` and `_` do not matter.
+    ///
+    /// # Errors
+    /// There is none of this name; the hint names the nearest one, or all.
+    pub fn find(&self, name: &str) -> Result<Option<&NewSchedule>, Rejected> {
         let wanted = bare(name);
         if let Some(added) = self.added.iter().find(|schedule| bare(&schedule.name) == wanted) {
             return Ok(Some(added));

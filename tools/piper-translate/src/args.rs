@@ -66,7 +66,7 @@ pub(crate) struct Args {
     pub(crate) plan: Option<String>,
 
     /// Load a plugin: a library with schedules. May be repeated.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "import_schedule")]
     pub(crate) load_plugin: Vec<String>,
 
     /// List the schedules and what each is.

@@ -65,7 +65,10 @@ pub(crate) fn transport(args: &Args) -> Transport {
 pub(crate) fn schedules(args: &Args, cwd: &Path) -> Result<Schedules, String> {
     let mut extensions = Extensions::new(PassRegistry::default(), Vec::new());
     for plugin in &args.load_plugin {
-        extensions.load(plugin, cwd).map_err(|error| format!("error: {error}\n"))?;
+        extensions.load(plugin, cwd).map_err(|error| match error.hint() {
+            Some(hint) => format!("error: {error}\n  = hint: {hint}\n"),
+            None => format!("error: {error}\n"),
+        })?;
     }
     Ok(extensions.schedules().clone())
 }
@@ -94,15 +97,8 @@ fn config(placed: Placed, args: &Args) -> Config {
     config
 }
 
-/// As schedules are looked up: case, `-` and `_` do not matter.
-fn is_named(known: &str, name: &str) -> bool {
-    let bare = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
-    bare(known) == bare(name)
-}
-
 fn emit(name: &str, schedules: &Schedules, args: &Args) -> Result<Source, Rejected> {
-    schedules.check(name)?;
-    if let Some(added) = schedules.added().iter().find(|added| is_named(&added.name, name)) {
+    if let Some(added) = schedules.find(name)? {
         return emit_added(added, schedules, args);
     }
     let schedule = Schedule::named(name)?;
