@@ -5,7 +5,15 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 /// Folders, from the workspace's root, of crates whose types cross.
-const SOURCES: [&str; 4] = ["ir/src", "dialects/src", "schedule/src", "bindings/plugin/src"];
+const SOURCES: [&str; 7] = [
+    "ir/src",
+    "ir/format/src",
+    "ir/macros/src",
+    "dialects/src",
+    "passes/src",
+    "schedule/src",
+    "bindings/plugin/src",
+];
 
 fn main() {
     let root = PathBuf::from(variable("CARGO_MANIFEST_DIR")).join("../..");

@@ -1081,7 +1081,8 @@ PiperStatus piper_compiler_add_pass(struct PiperCompiler *compiler,
                                     const struct PiperPassInfo *pass,
                                     struct PiperError **error);
 
-// Loads a plugin, a shared library that stays loaded for ever, and adds what it has. `error` may be null. Threads: writer.
+// Loads a plugin, a shared library that stays loaded for ever, and adds all that it has, or nothing. `error` may be null.
+// Threads: writer.
 PiperStatus piper_compiler_load_plugin(struct PiperCompiler *compiler,
                                        struct PiperStr path,
                                        struct PiperError **error);

@@ -26,6 +26,7 @@ mod edit;
 mod embed;
 mod fault;
 mod handle;
+pub mod library;
 mod locs;
 mod module;
 mod ops;

@@ -193,11 +193,6 @@ pub(crate) fn pass_info(given: *const PiperPassInfo, origin: Origin) -> Result<P
     });
     let function = function.ok_or_else(|| Fault::null("the pass's function 'run'"))?;
     let name = info.name.get("the pass's name")?.to_owned();
-    let is_name = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    if name.is_empty() || !name.chars().all(is_name) {
-        let text = format!("'{name}' is no name of a pass: letters, digits, '-', '_' and '.'");
-        return Err(Fault::new(PIPER_WRONG_KIND, text));
-    }
     if info.flags & !(PIPER_PASS_ONLY_READS | PIPER_PASS_CONCURRENT) != 0 {
         let text = "the pass has flags that this version of the library does not know";
         return Err(Fault::new(PIPER_WRONG_KIND, text));
@@ -224,6 +219,7 @@ pub(crate) fn pass_info(given: *const PiperPassInfo, origin: Origin) -> Result<P
         .from_origin(origin)
         .after(&after);
     made.anchor = Some(anchor.into());
+    made.check().map_err(|why| Fault::new(PIPER_WRONG_KIND, why.to_string()))?;
     made.options = options;
     made.build = Arc::new(move |given: &PassOptions| {
         let value = |name: &String| (name.clone(), given.text(name).map(str::to_owned));

@@ -12,11 +12,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use libloading::Library;
-use piper_ir::pass::{Origin, PassInfo};
+use piper_dialects::irdl;
+use piper_ir::Dialect;
+use piper_ir::pass::{Origin, PassInfo, PassRegistry, RegisterError};
 
 use crate::PIPER_ABI_VERSION;
 use crate::api::{API, PiperApi};
 use crate::fault::{Fault, PIPER_IN_USE, PIPER_NULL, PIPER_OK, PiperStatus, caught};
+use crate::library::{self, is_code};
 use crate::pass_info::{PiperPassInfo, pass_info};
 use crate::text::PiperStr;
 
@@ -134,6 +137,39 @@ pub struct StablePlugin {
     pub dialects: Vec<(String, String)>,
 }
 
+impl StablePlugin {
+    /// Adds all that it has, or nothing. Gives the names of its dialects.
+    ///
+    /// # Errors
+    /// A definition of dialects that is none; a name that is taken.
+    pub fn add_to(
+        self,
+        registry: &mut PassRegistry,
+        dialects: &mut Vec<Dialect>,
+    ) -> Result<Vec<String>, NotAdded> {
+        let (mut passes, mut all, first) = (registry.clone(), dialects.clone(), dialects.len());
+        for (name, text) in &self.dialects {
+            let loaded = irdl::load(text, name, &all).map_err(NotAdded::Dialects)?;
+            all.extend(loaded);
+        }
+        for pass in self.passes {
+            passes.try_register(pass).map_err(NotAdded::Pass)?;
+        }
+        let names = all[first..].iter().map(|dialect| dialect.name.to_string()).collect();
+        (*registry, *dialects) = (passes, all);
+        Ok(names)
+    }
+}
+
+/// Why what a plugin has is not added.
+#[derive(Debug)]
+pub enum NotAdded {
+    /// A definition is wrong, or its name is taken.
+    Dialects(irdl::Refusal),
+    /// A pass's name is taken.
+    Pass(RegisterError),
+}
+
 /// Why a library is not loaded as a plugin.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PluginError {
@@ -144,14 +180,14 @@ pub struct PluginError {
 }
 
 impl PluginError {
-    fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub(crate) fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { message: message.into(), hint: hint.into() }
     }
 }
 
 impl fmt::Display for PluginError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}\n  hint: {}", self.message, self.hint)
+        f.write_str(&self.message)
     }
 }
 
@@ -165,8 +201,8 @@ pub fn is_stable(library: &Library) -> bool {
 type Entry = unsafe extern "C" fn() -> *const PiperPlugin;
 
 fn entry(library: &Library) -> Option<Entry> {
-    // SAFETY: the function is only called in `load_stable`, whose caller says that it is one.
-    unsafe { library.get::<Entry>(SYMBOL.as_bytes()) }.ok().map(|symbol| *symbol)
+    // SAFETY: a null one is none; the function is only called in `load_stable`, whose caller says that it is one.
+    unsafe { library.get::<Option<Entry>>(SYMBOL.as_bytes()) }.ok().and_then(|symbol| *symbol)
 }
 
 /// What a library adds. `path` is what messages call it, and the origin of its passes.
@@ -185,12 +221,21 @@ pub unsafe fn load_stable(library: &Library, path: &str) -> Result<StablePlugin,
             "export 'const PiperPlugin *piper_plugin(void)', as include/piper.h describes",
         )
     })?;
+    if !is_code(entry as *const ()) {
+        return Err(PluginError::new(
+            format!("'{path}' exports '{SYMBOL}', but not as a function, so it is no plugin"),
+            "export 'const PiperPlugin *piper_plugin(void)', as include/piper.h describes",
+        ));
+    }
     // SAFETY: the caller's promise.
     let given = unsafe { entry() };
     let plugin = checked(given, path)?;
     let Some(fill) = plugin.fill else {
         return Err(bad(path, "has no function 'fill'"));
     };
+    if !is_code(fill as *const ()) {
+        return Err(bad(path, "has a 'fill' that is no function"));
+    }
     let text = |text: PiperStr, what: &str| {
         text.get(what).map(str::to_owned).map_err(|fault| bad(path, &fault.text))
     };
@@ -227,15 +272,9 @@ pub unsafe fn load_stable(library: &Library, path: &str) -> Result<StablePlugin,
 /// Loading a library runs code of it; the rest is as in [`load_stable`].
 pub unsafe fn open_stable(path: &Path) -> Result<StablePlugin, PluginError> {
     let shown = path.display().to_string();
-    // A path without a slash would be looked up among the system's libraries.
-    let file = if path.components().count() == 1 { Path::new(".").join(path) } else { path.into() };
+    let file = library::located(path, &shown)?;
     // SAFETY: the caller's promise.
-    let library = unsafe { Library::new(&file) }.map_err(|error| {
-        PluginError::new(
-            format!("cannot load plugin '{shown}': {error}"),
-            "a plugin is a shared library: cc -shared -fPIC -o libmine.so mine.c",
-        )
-    })?;
+    let library = unsafe { library::opened(&file, &shown) }?;
     let library: &'static Library = Box::leak(Box::new(library));
     // SAFETY: it is never unloaded; the rest is the caller's promise.
     unsafe { load_stable(library, &shown) }

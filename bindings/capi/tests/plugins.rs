@@ -1,11 +1,16 @@
 //! Plugins in C: the two of the page "your first pass", and hostile ones, which are refused or fail with a text that names them.
 #![cfg(all(feature = "embed", target_os = "linux"))]
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use compiled::{Workshop, root};
+use piper::ir::pass::RegisterError;
 use piper::{Compiler, Failure, Program};
-use piper_capi::plugin::{PluginError, StablePlugin, open_stable};
+use piper_capi::plugin::{NotAdded, PluginError, StablePlugin, open_stable};
+use piper_capi::{
+    PIPER_IN_USE, PIPER_OK, PiperStr, piper_compiler_add_dialects, piper_compiler_create,
+    piper_compiler_destroy, piper_compiler_load_plugin, piper_compiler_num_passes,
+};
 
 #[allow(dead_code, reason = "each of the tests uses a part")]
 mod compiled;
@@ -15,16 +20,23 @@ fn opened(path: &Path) -> Result<StablePlugin, PluginError> {
     unsafe { open_stable(path) }
 }
 
+fn hostile_in(shop: &Workshop, variant: u32) -> PathBuf {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c/hostile.c");
+    let defines =
+        [&*format!("-DVARIANT={variant}"), "-Wno-unused-function", "-Wno-unused-const-variable"];
+    shop.plugin(&source, &format!("libhostile{variant}.so"), &defines)
+}
+
 fn hostile(variant: u32) -> Result<StablePlugin, PluginError> {
     let shop = Workshop::new();
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c/hostile.c");
-    let define = format!("-DVARIANT={variant}");
-    opened(&shop.plugin(&source, &format!("libhostile{variant}.so"), &[&define]))
+    opened(&hostile_in(&shop, variant))
 }
 
 fn compiler(plugin: StablePlugin) -> Compiler {
     let mut compiler = Compiler::new();
-    plugin.passes.into_iter().for_each(|pass| _ = compiler.register_pass(pass));
+    for pass in plugin.passes {
+        compiler.register_pass(pass).expect("a free name");
+    }
     compiler
 }
 
@@ -75,28 +87,76 @@ fn all_gathers_are_hoisted() {
 fn descriptions_that_are_wrong_are_refused_readably() {
     let refusals = [
         (1, "begins with 0x0000000000001234, not 0x50495045525f4301"),
-        (2, "is for interface 0, but Piper 0.1.0 has interface 1\n  hint: build the plugin again"),
-        (3, "is for interface 2, but Piper 0.1.0 has interface 1\n  hint: use a later Piper"),
+        (2, "is for interface 0, but Piper 0.1.0 has interface 1\nbuild the plugin again"),
+        (3, "is for interface 2, but Piper 0.1.0 has interface 1\nuse a later Piper"),
         (4, "has 8 bytes, not "),
         (5, " functions of the interface, but Piper 0.1.0 has "),
         (6, "is null"),
         (7, "refused to load, with status 5"),
         (8, "piper_registrar_add_pass: it adds pass 'keeps' twice"),
-        (9, "'no name' is no name of a pass"),
+        (9, "a pass with the name 'no name'; names are letters, digits, '-' and '_'"),
         (10, "the pass says that it has 1 bytes"),
         (11, "the pass's function 'run' is null"),
         (12, "the pass has flags that this version of the library does not know"),
         (13, "has no function 'piper_plugin', so it is no plugin"),
+        (14, "registers pass 'nowhere' to run on 'module', which is no name of an operation"),
+        (18, "exports 'piper_plugin', but not as a function, so it is no plugin"),
     ];
     for (variant, wanted) in refusals {
-        let why = hostile(variant).expect_err("it is refused").to_string();
+        let why = hostile(variant).expect_err("it is refused");
+        let why = format!("{}\n{}", why.message, why.hint);
         assert!(why.contains(wanted) && why.contains("hostile"), "{variant}: {why}");
-        assert!(why.contains("\n  hint: "), "{variant}: {why}");
     }
     let text = root().join("examples/mlp.pir");
     let why = opened(&text).expect_err("no library").to_string();
-    assert!(why.contains("cannot load plugin") && why.contains("mlp.pir"), "{why}");
-    assert!(opened(Path::new("libnowhere.so")).is_err());
+    assert!(why.contains("mlp.pir': it cannot be opened as a library: "), "{why}");
+    // It is not looked for among the libraries of the system.
+    let why = opened(Path::new("libc.so.6")).expect_err("not here").to_string();
+    assert_eq!(why, "plugin 'libc.so.6': no such file");
+}
+
+#[test]
+fn a_plugin_adds_all_or_nothing() {
+    let mut passes = Compiler::new().passes().clone();
+    let mut dialects = Compiler::new().dialects().to_vec();
+    let (known, count) = (passes.iter().count(), dialects.len());
+    let why = hostile(17).expect("it loads").add_to(&mut passes, &mut dialects);
+    assert!(matches!(why, Err(NotAdded::Pass(RegisterError::Taken { .. }))), "{why:?}");
+    assert_eq!((passes.iter().count(), dialects.len()), (known, count));
+}
+
+#[test]
+fn what_is_not_loaded_leaves_the_compiler_as_it_was() {
+    let shop = Workshop::new();
+    let path = hostile_in(&shop, 17);
+    let text = |text: &str| PiperStr { data: text.as_ptr().cast(), len: text.len() };
+    let path = path.to_str().expect("text");
+    let none = std::ptr::null_mut();
+    let compiler = piper_compiler_create();
+    // SAFETY: the compiler lives until it is destroyed, and texts as long as these calls.
+    unsafe {
+        let passes = piper_compiler_num_passes(compiler);
+        assert_eq!(piper_compiler_load_plugin(compiler, text(path), none), PIPER_IN_USE);
+        assert_eq!(piper_compiler_num_passes(compiler), passes);
+        // Its dialect was not added, so the name is free.
+        let dialect = "irdl.dialect @hostile {\n  irdl.operation @op {\n  }\n}\n";
+        let added = piper_compiler_add_dialects(compiler, text("mine"), text(dialect), none);
+        assert_eq!(added, PIPER_OK);
+        piper_compiler_destroy(compiler);
+    }
+}
+
+#[test]
+fn what_passes_work_on_must_be_there_when_it_is_to_run() {
+    let mut compiler = Compiler::new();
+    let mut plugin = hostile(15).expect("it loads");
+    let pass = plugin.passes.pop().expect("a pass");
+    compiler.register_pass(pass).expect("a free name");
+    let mut program = compiler.parse("f.pir", "").expect("it parses");
+    let why = compiler.run_with_implied(&mut program, "after-nothing").expect_err("no 'kse'");
+    let why = why.to_string();
+    assert!(why.contains("pass 'after-nothing' to run after 'kse', but there is no such"), "{why}");
+    assert!(why.contains("did you mean 'cse'?"), "{why}");
 }
 
 fn run(compiler: &Compiler, pass: &str) -> Result<(), Failure> {
@@ -122,7 +182,8 @@ fn passes_that_misbehave_fail_by_name() {
             "asks",
             "pass 'asks' misused the interface: piper_pass_option: the pass declares no option 'never-declared'",
         ),
-        ("breaks", "breaks"),
+        ("breaks", "error: result 'y' of 'nn.gelu' must be a tensor of f32"),
+        ("breaks", "remark: the errors above are in what pass 'breaks' of plugin '"),
     ];
     for (pass, wanted) in failures {
         let why = run(&compiler, pass).expect_err("it fails").to_string();

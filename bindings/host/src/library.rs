@@ -7,31 +7,27 @@
 //! A library stays loaded for as long as the process runs: passes, types and panics' messages point into it.
 
 use std::ffi::c_void;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use libloading::Library;
-use piper_capi::plugin::{self as stable, PluginError, StablePlugin};
+use piper_capi::library::{located, opened};
+use piper_capi::plugin::{self as stable, NotAdded, PluginError, StablePlugin};
 use piper_ir::Dialect;
 use piper_ir::pass::{Origin, PassInfo, PassRegistry, RegisterError};
 use piper_plugin::dialects::strategy;
 use piper_plugin::schedule::Schedules;
 use piper_plugin::{
-    ABI, Build, Contribution, Descriptor, Head, MAGIC, Registrar, SAME_BUILD, SYMBOL, TAKEN,
-    TOO_LATE,
+    ABI, Build, Contribution, Descriptor, Head, MAGIC, Registrar, SAME_BUILD, SYMBOL, TOO_LATE,
 };
 
 use crate::memory::API;
 
-/// Why a plugin is not loaded. The text says what to do about it.
+/// Why a plugin is not loaded; [`hint`](Self::hint) is what to do about it.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs)]
 pub enum LoadError {
-    #[error("plugin '{path}': {why}")]
-    NotALibrary { path: String, why: String },
-    #[error(
-        "plugin '{path}' is a library, but not a plugin: it exports no '{SYMBOL}'; a plugin in Rust has piper_plugin::export!, one in C PIPER_DEFINE_PLUGIN"
-    )]
+    #[error("plugin '{path}' is a library, but not a plugin: it exports no '{SYMBOL}'")]
     NoDescriptor { path: String },
     #[error(
         "plugin '{path}': what it exports as '{SYMBOL}' is not the descriptor of a plugin (it begins with {found})"
@@ -42,15 +38,15 @@ pub enum LoadError {
     )]
     Kind { path: String, kind: u32 },
     #[error(
-        "plugin '{path}' was made for version {theirs} of the interface of plugins; this is version {ABI}: rebuild {which}"
+        "plugin '{path}' was made for version {theirs} of the interface of plugins; this is version {ABI}"
     )]
     Abi { path: String, theirs: u32, which: &'static str },
     #[error(
-        "plugin '{path}' has a descriptor of {theirs} bytes where {} are right: it is damaged, or made by hand; rebuild it with piper_plugin::export!",
+        "plugin '{path}' has a descriptor of {theirs} bytes where {} are right: it is damaged, or made by hand",
         size_of::<Descriptor>()
     )]
     Size { path: String, theirs: u32 },
-    #[error("plugin '{path}' is of another build than this program:{differences}\n{advice}")]
+    #[error("plugin '{path}' is of another build than this program:{differences}")]
     Build { path: String, differences: String, advice: String },
     #[error(
         "plugin '{path}' takes memory from the system before it is asked anything, by a constructor; it cannot share the host's"
@@ -71,7 +67,7 @@ pub enum LoadError {
     #[error("{0}")]
     Name(RegisterError),
     #[error("{0}")]
-    Stable(PluginError),
+    Library(PluginError),
     #[error("plugin '{path}' defines dialects that are none:\n{why}")]
     Definition { path: String, why: String },
     #[error(
@@ -80,11 +76,37 @@ pub enum LoadError {
     Dialect { path: String, name: String, owner: String },
 }
 
+impl LoadError {
+    /// What to do about it, where the message does not say it.
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::Library(error) => &error.hint,
+            Self::Name(error) => return error.hint(),
+            Self::Build { advice, .. } => advice,
+            Self::NoDescriptor { .. } => {
+                "a plugin in Rust has piper_plugin::export!, one in C PIPER_DEFINE_PLUGIN"
+            }
+            Self::Size { .. } => "rebuild it with piper_plugin::export!",
+            Self::Abi { which, .. } => return Some(format!("rebuild {which}")),
+            _ => return None,
+        };
+        Some(hint.to_owned())
+    }
+}
+
+impl From<PluginError> for LoadError {
+    fn from(error: PluginError) -> Self {
+        Self::Library(error)
+    }
+}
+
 /// A plugin that was loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loaded {
     /// Its path, as it was given.
     pub path: String,
+    /// The one path that its file has, whichever way it is named.
+    pub file: PathBuf,
     /// What it calls itself.
     pub name: String,
     /// Its version.
@@ -120,28 +142,43 @@ impl Extensions {
         &self.schedules
     }
 
-    /// Loads a plugin and adds what it has. A relative path is under `folder`. The same path twice is loaded once.
+    /// Whether this file is loaded, under whichever path.
+    pub fn is_loaded(&self, path: &str, folder: &Path) -> bool {
+        let file = located(&folder.join(path), path);
+        file.is_ok_and(|file| self.loaded.iter().any(|known| known.file == file))
+    }
+
+    /// Whether there is everything that passes of plugins work on the result of. To be asked by who runs passes, once all
+    /// plugins are loaded.
+    ///
+    /// # Errors
+    /// A pass that is not there.
+    pub fn check_required(&self) -> Result<(), LoadError> {
+        self.registry.check_required().map_err(LoadError::Name)
+    }
+
+    /// Loads a plugin and adds what it has. A relative path is under `folder`. The same file twice is loaded once.
     ///
     /// # Errors
     /// Whatever is wrong with it. What it would have added is then not there; the library may stay in memory.
     pub fn load(&mut self, path: &str, folder: &Path) -> Result<(), LoadError> {
-        if self.loaded.iter().any(|known| known.path == path) {
+        if self.is_loaded(path, folder) {
             return Ok(());
         }
+        let file = located(&folder.join(path), path)?;
         let named = || path.to_owned();
         let is_shared = |dialect: &Dialect| dialect.ops.iter().any(|op| Arc::strong_count(op) > 1);
         if self.dialects.iter().any(is_shared) {
             return Err(LoadError::Shared { path: named() });
         }
-        let descriptor = match open(path, &folder.join(path))? {
+        let descriptor = match open(path, &file)? {
             Opened::SameBuild(descriptor) => descriptor,
-            Opened::Stable(plugin) => return self.add_stable(path, plugin),
+            Opened::Stable(plugin) => return self.add_stable(path, file, plugin),
         };
         // SAFETY: the interface is a static, and its functions are those of this program's allocator.
         match unsafe { (descriptor.connect)(&raw const API) } {
             0 => {}
             TOO_LATE => return Err(LoadError::TooLate { path: named() }),
-            TAKEN => return Err(LoadError::Taken { path: named() }),
             _ => return Err(LoadError::Taken { path: named() }),
         }
         let mut registrar = Registrar::new(Origin::Plugin(path.into()));
@@ -179,6 +216,7 @@ impl Extensions {
         let (name, version) = unsafe { (descriptor.name.get(), descriptor.version.get()) };
         self.loaded.push(Loaded {
             path: named(),
+            file,
             name: name.to_owned(),
             version: version.to_owned(),
         });
@@ -195,23 +233,23 @@ impl Extensions {
     }
 
     /// Adds what a plugin against the C interface has.
-    fn add_stable(&mut self, path: &str, plugin: StablePlugin) -> Result<(), LoadError> {
-        let mut dialects: Vec<Dialect> = Vec::new();
-        for (name, text) in &plugin.dialects {
-            let known: Vec<Dialect> = self.dialects.iter().chain(&dialects).cloned().collect();
-            dialects.extend(piper_dialects::irdl::load(text, name, &known).map_err(|refusal| {
-                LoadError::Definition { path: path.to_owned(), why: refusal.to_string() }
-            })?);
-        }
-        self.check(path, &plugin.passes, &dialects)?;
-        for pass in plugin.passes {
-            self.registry.try_register(pass).map_err(LoadError::Name)?;
-        }
-        self.owners.extend(dialects.iter().map(|d| (d.name.to_string(), path.to_owned())));
-        self.dialects.extend(dialects);
+    fn add_stable(
+        &mut self,
+        path: &str,
+        file: PathBuf,
+        plugin: StablePlugin,
+    ) -> Result<(), LoadError> {
+        let (name, version) = (plugin.name.clone(), plugin.version.clone());
+        let added =
+            plugin.add_to(&mut self.registry, &mut self.dialects).map_err(|why| match why {
+                NotAdded::Pass(error) => LoadError::Name(error),
+                NotAdded::Dialects(refusal) => {
+                    LoadError::Definition { path: path.to_owned(), why: refusal.to_string() }
+                }
+            })?;
+        self.owners.extend(added.into_iter().map(|dialect| (dialect, path.to_owned())));
         self.adopt();
-        let (name, version) = (plugin.name, plugin.version);
-        self.loaded.push(Loaded { path: path.to_owned(), name, version });
+        self.loaded.push(Loaded { path: path.to_owned(), file, name, version });
         Ok(())
     }
 
@@ -259,26 +297,13 @@ enum Opened {
 /// Opens a library for good and checks what it says of itself.
 fn open(path: &str, file: &Path) -> Result<Opened, LoadError> {
     let named = || path.to_owned();
-    if !file.is_file() {
-        let why = if file.is_dir() { "it is a folder" } else { "no such file" };
-        return Err(LoadError::NotALibrary { path: named(), why: why.to_owned() });
-    }
-    // SAFETY: it runs the library's constructors. Whoever names a library to load trusts it so far.
-    let library = unsafe { Library::new(file) }.map_err(|error| {
-        let why = match std::error::Error::source(&error) {
-            Some(source) => source.to_string(),
-            None => error.to_string(),
-        };
-        LoadError::NotALibrary {
-            path: named(),
-            why: format!("it cannot be opened as a library: {why}"),
-        }
-    })?;
+    // SAFETY: whoever names a library to load trusts it so far.
+    let library = unsafe { opened(file, path) }?;
     if stable::is_stable(&library) {
         let library: &'static Library = Box::leak(Box::new(library));
         // SAFETY: it stays loaded; whoever names a library trusts its function to be what its name says.
         let plugin = unsafe { stable::load_stable(library, path) };
-        return plugin.map(Opened::Stable).map_err(LoadError::Stable);
+        return Ok(Opened::Stable(plugin?));
     }
     // SAFETY: only the address is used until more is known.
     let symbol = unsafe { library.get::<*const Head>(SYMBOL.as_bytes()) };
@@ -310,14 +335,13 @@ fn open(path: &str, file: &Path) -> Result<Opened, LoadError> {
     }
     // SAFETY: version and size of the descriptor are those of this program, and it is in a library that stays loaded.
     let descriptor = unsafe { &*address.cast::<Descriptor>() };
-    check_build(path, &descriptor.build)?;
+    check_build(path, &descriptor.build, &Build::HERE)?;
     std::mem::forget(library);
     Ok(Opened::SameBuild(descriptor))
 }
 
 /// Compares a plugin's build with this program's.
-fn check_build(path: &str, theirs: &Build) -> Result<(), LoadError> {
-    let ours = Build::HERE;
+fn check_build(path: &str, theirs: &Build, ours: &Build) -> Result<(), LoadError> {
     let facts = [
         ("compiler", theirs.rustc, ours.rustc),
         ("target", theirs.target, ours.target),
@@ -359,4 +383,65 @@ fn check_build(path: &str, theirs: &Build) -> Result<(), LoadError> {
         }
     };
     Err(LoadError::Build { path: path.to_owned(), differences, advice: advice.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use piper_plugin::{Build, Text};
+
+    use super::check_build;
+
+    #[test]
+    fn another_build_is_refused_with_both_values_and_what_to_rebuild() {
+        let here = Build::HERE;
+        assert!(check_build("./libmine.so", &here, &here).is_ok());
+        let other = Text::new("another");
+        let cases: [(&str, Build, &str); 6] = [
+            (
+                "compiler: the plugin has another, this program ",
+                Build { rustc: other, ..here },
+                "rebuild both with one compiler, as with `rustup override set VERSION`",
+            ),
+            (
+                "target: the plugin has another, this program ",
+                Build { target: other, ..here },
+                "rebuild the plugin for the target and with the profile of this program",
+            ),
+            (
+                "panic strategy: the plugin has another, this program ",
+                Build { panic: other, ..here },
+                "rebuild the plugin for the target and with the profile of this program",
+            ),
+            (
+                "debug assertions: the plugin has another, this program ",
+                Build { assertions: other, ..here },
+                "rebuild the plugin in the profile of this program: `cargo build` for a debug build, `cargo build --release` for a release",
+            ),
+            (
+                "sources of Piper: the plugin has another, this program ",
+                Build { sources: other, ..here },
+                "rebuild the plugin against the sources of this program, or this program from the plugin's",
+            ),
+            (
+                "layout of types: the plugin has ",
+                Build { layout: here.layout ^ 1, ..here },
+                "rebuild the plugin with the versions in the Cargo.lock of this program",
+            ),
+        ];
+        for (difference, theirs, advice) in cases {
+            let error = check_build("./libmine.so", &theirs, &here).expect_err(difference);
+            let text = error.to_string();
+            let first = "plugin './libmine.so' is of another build than this program:\n  ";
+            assert!(text.starts_with(&format!("{first}{difference}")), "{text}");
+            assert_eq!(text.lines().count(), 2, "nothing else differs: {text}");
+            assert_eq!(error.hint().as_deref(), Some(advice));
+        }
+        // Several are all told; what to do is about the first of them. Other compilers lay types out in other ways.
+        let theirs = Build { rustc: other, panic: other, layout: !here.layout, ..here };
+        let error = check_build("./libmine.so", &theirs, &here).expect_err("two differ");
+        let text = error.to_string();
+        assert!(text.contains("compiler: ") && text.contains("panic strategy: "), "{text}");
+        assert!(!text.contains("layout"), "{text}");
+        assert!(error.hint().is_some_and(|hint| hint.starts_with("rebuild both")));
+    }
 }

@@ -9,14 +9,9 @@ piper_plugin::export! { name: "gathers", register: register }
 
 /// What the plugin adds.
 pub fn register(registrar: &mut Registrar) {
-    registrar
-        .pass(PassInfo::from_fn("print-all-gathers", "Count all-gathers", count))
-        .pass(PassInfo::from_fn(
-            "hoist-all-gathers",
-            "Start all-gathers as soon as they can",
-            hoist,
-        ))
-        .schedule(NewSchedule::each("one-by-one", "No overlap", Placed::Loop, one_by_one));
+    registrar.pass(PassInfo::from_fn("print-all-gathers", "Count all-gathers", count));
+    registrar.pass(PassInfo::from_fn("hoist-all-gathers", "Start all-gathers early", hoist));
+    registrar.schedule(NewSchedule::each("one-by-one", "No overlap", Placed::Loop, one_by_one));
 }
 
 /// Every microbatch goes through all stages and back before the next begins: nothing overlaps, and least is kept.
@@ -45,4 +40,15 @@ fn hoist(cx: &mut PassContext<'_, '_>) -> PassResult {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use piper_plugin::test::run;
+
+    #[test]
+    fn all_gathers_are_counted() {
+        let done = run(super::register, "builtin.module(print-all-gathers)", "module {}");
+        assert_eq!(done.messages, ["0 all-gather(s)"]);
+    }
 }

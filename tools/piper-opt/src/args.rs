@@ -22,8 +22,8 @@ pub(crate) enum Asked {
     Program(String),
 }
 
-/// The command with its flags, and a flag for each pass.
-pub(crate) fn command(registry: &PassRegistry) -> clap::Command {
+/// The command with its flags, without those of passes.
+fn flags_alone() -> clap::Command {
     let base = clap::Command::new("piper-opt")
         .version(env!("CARGO_PKG_VERSION"))
         .about("Reads .pir text, runs passes on it and prints the result.")
@@ -36,7 +36,7 @@ pub(crate) fn command(registry: &PassRegistry) -> clap::Command {
              piper-opt --list-passes",
         );
     // LLVM's tools take `--flag=false`.
-    let mut command = Flags::augment_args(base).mut_args(|arg| match arg.get_action() {
+    Flags::augment_args(base).mut_args(|arg| match arg.get_action() {
         ArgAction::SetTrue => arg
             .num_args(0..=1)
             .require_equals(true)
@@ -48,14 +48,39 @@ pub(crate) fn command(registry: &PassRegistry) -> clap::Command {
             .default_missing_value("true")
             .action(ArgAction::Set),
         _ => arg,
-    });
-    let taken: Vec<String> = command
-        .get_arguments()
-        .flat_map(|arg| arg.get_long_and_visible_aliases().unwrap_or_default())
-        .map(str::to_owned)
-        .chain(["help".to_owned(), "version".to_owned()])
-        .collect();
-    for info in registry.iter().filter(|info| !taken.iter().any(|name| *name == info.name)) {
+    })
+}
+
+/// Whether every pass can have a flag of its own: none has the name of another flag.
+///
+/// # Errors
+/// One has.
+pub(crate) fn check_names(registry: &PassRegistry) -> Result<(), String> {
+    let mut command = flags_alone();
+    command.build();
+    let groups = command.get_groups().map(|group| group.get_id().to_string());
+    let taken: Vec<String> = command.get_arguments().flat_map(names).chain(groups).collect();
+    match registry.iter().find(|info| taken.iter().any(|name| *name == info.name)) {
+        None => Ok(()),
+        Some(info) => Err(format!(
+            "{} registers pass '{}', which is the name of a flag of piper-opt",
+            info.origin, info.name
+        )),
+    }
+}
+
+/// What an argument is called: short or long, by users or in this program.
+fn names(arg: &clap::Arg) -> Vec<String> {
+    let long = arg.get_long().into_iter().chain(arg.get_all_aliases().unwrap_or_default());
+    let short = arg.get_short().into_iter().chain(arg.get_all_short_aliases().unwrap_or_default());
+    let own = arg.get_id().to_string();
+    long.map(str::to_owned).chain(short.map(String::from)).chain([own]).collect()
+}
+
+/// The command with its flags, and a flag for each pass.
+pub(crate) fn command(registry: &PassRegistry) -> clap::Command {
+    let mut command = flags_alone();
+    for info in registry.iter() {
         command = command.arg(
             clap::Arg::new(info.name.to_string())
                 .long(info.name.to_string())
@@ -121,9 +146,9 @@ fn passes_in_order(registry: &PassRegistry, matches: &ArgMatches, flags: &Flags)
 mod tests {
     use std::collections::BTreeSet;
 
-    use piper_ir::pass::PassRegistry;
+    use piper_ir::pass::{Origin, PassInfo, PassRegistry};
 
-    use super::{command, parse};
+    use super::{check_names, command, parse};
 
     const TABLE: &str =
         include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/mlir-opt-flags.md"));
@@ -162,6 +187,32 @@ mod tests {
         assert!(aliases.iter().all(|name| all_aliases.contains(name)), "{aliases:?}");
         assert!(absent.iter().all(|name| !known.contains(*name)), "{absent:?}");
         assert!(absent.len() > 10 && listed.len() > 50, "{} {}", absent.len(), listed.len());
+    }
+
+    #[test]
+    fn no_pass_has_the_name_of_a_flag() {
+        assert_eq!(check_names(&piper_passes::registry::all()), Ok(()));
+        // Long, short, an alias, those of clap itself, and what this program calls them.
+        for taken in [
+            "load-plugin",
+            "pass",
+            "o",
+            "load-pass-plugin",
+            "help",
+            "h",
+            "version",
+            "V",
+            "load_plugin",
+        ] {
+            let mut registry = PassRegistry::default();
+            let origin = Origin::Plugin("./libmine.so".into());
+            let pass = PassInfo::from_fn(taken, "", |_| Ok(())).from_origin(origin);
+            registry.try_register(pass).expect("a name");
+            let wanted = format!(
+                "plugin './libmine.so' registers pass '{taken}', which is the name of a flag of piper-opt"
+            );
+            assert_eq!(check_names(&registry), Err(wanted));
+        }
     }
 
     #[test]

@@ -40,8 +40,8 @@ impl Tool {
     pub(crate) fn run(mut self, args: &[String], stdin: &mut dyn Read, cwd: &Path) -> Output {
         // Before the flags are read: passes of plugins are flags, too.
         let style = Style::before_flags(args, self.colour);
-        if let Err(error) = self.load(&plugins::requested(args), cwd) {
-            return Output::failure(style.plain_error(&error.to_string()).into_bytes());
+        if let Err(error) = self.load(&plugins::requested(args), cwd, style) {
+            return Output::failure(error.into_bytes());
         }
         let invocation = match args::parse(self.registry(), args) {
             Ok(invocation) => invocation,
@@ -55,8 +55,13 @@ impl Tool {
         output.unwrap_or_else(|stderr| Output::failure(stderr.into_bytes()))
     }
 
-    fn load(&mut self, plugins: &[String], cwd: &Path) -> Result<(), LoadError> {
-        plugins.iter().try_for_each(|path| self.extensions.load(path, cwd))
+    /// Loads plugins and checks that what all passes together say of themselves holds; an error is already rendered.
+    fn load(&mut self, plugins: &[String], cwd: &Path, style: Style) -> Result<(), String> {
+        let told = |error: LoadError| style.hinted_error(&error.to_string(), error.hint());
+        plugins.iter().try_for_each(|path| self.extensions.load(path, cwd)).map_err(told)?;
+        self.extensions.check_required().map_err(told)?;
+        args::check_names(self.registry())
+            .map_err(|message| style.hinted_error(&message, Some("choose another name".into())))
     }
 
     /// Runs what the reproducer at the end of the input says.
@@ -76,15 +81,14 @@ impl Tool {
             )
         })?;
         let is_trusted = invocation.flags.reproducers.trust_reproducer;
-        let loaded = &self.extensions.loaded;
         let mut plugins = plugins::requested(&reproducer.arguments);
-        plugins.retain(|path| loaded.iter().all(|known| known.path != *path));
+        plugins.retain(|path| !self.extensions.is_loaded(path, cwd));
         if let (Some(path), false) = (plugins.first(), is_trusted) {
             return Err(plain(format!(
                 "the reproducer loads plugin '{path}'; if you trust it, add --trust-reproducer"
             )));
         }
-        self.load(&plugins, cwd).map_err(|error| plain(error.to_string()))?;
+        self.load(&plugins, cwd, style)?;
         // What is wrong with the pipeline is told when it is run.
         let starts_programs = pass_manager_on(self.registry(), &reproducer.pipeline, None, None)
             .is_ok_and(|made| made.origins().iter().any(|o| matches!(o, Origin::Program(_))));
@@ -106,7 +110,7 @@ impl Tool {
 
     fn invoke(
         &self,
-        invocation: Invocation,
+        mut invocation: Invocation,
         input: Option<(String, String)>,
         stdin: &mut dyn Read,
         cwd: &Path,
@@ -114,6 +118,9 @@ impl Tool {
         let style = Style::of(&invocation.flags.messages, self.colour);
         let plain = |message: String| style.plain_error(&message);
         let mut ctx = Context::new(self.dialects(&invocation, cwd, style)?);
+        // A reproducer may be run from another folder.
+        let files = self.extensions.loaded.iter().map(|known| known.file.display().to_string());
+        invocation.flags.passes.load_plugin = files.collect();
         if invocation.flags.passes.list_passes {
             return Ok(Output::success(listing::passes(self.registry())));
         }
@@ -163,8 +170,14 @@ impl Tool {
             }
             if let Some((wanted, text)) = done.reproducer {
                 let written = reproducer::write(wanted.as_deref(), &text, cwd);
-                stderr += &session
-                    .reproducer_message(written, done.panic.as_ref().map(|_| &done.culprit));
+                let culprit = done.panic.as_ref().map(|said| {
+                    // A hook of a plugin's operation, which a pass of Piper's asked.
+                    let paths = self.extensions.loaded.iter().map(|known| &*known.path);
+                    let mut plugins = paths.map(|path| Origin::Plugin(path.into()));
+                    let named = plugins.find(|plugin| said.contains(&plugin.to_string()));
+                    named.unwrap_or_else(|| done.culprit.clone())
+                });
+                stderr += &session.reproducer_message(written, culprit.as_ref());
             }
             output.stderr.extend(stderr.into_bytes());
             if done.panic.is_some() {

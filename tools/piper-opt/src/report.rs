@@ -38,8 +38,14 @@ impl Style {
 
     /// A message about no place.
     pub(crate) fn plain_error(self, message: &str) -> String {
+        self.hinted_error(message, None)
+    }
+
+    /// A message about no place, and what to do about it.
+    pub(crate) fn hinted_error(self, message: &str, hint: Option<String>) -> String {
         let ctx = Context::new([]);
-        let error = Diagnostic::new(Severity::Error, ctx.unknown_loc(), message);
+        let mut error = Diagnostic::new(Severity::Error, ctx.unknown_loc(), message);
+        error.hint = hint;
         self.rendered(&ctx, &Sources::default(), &[error])
     }
 

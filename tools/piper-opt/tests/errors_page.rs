@@ -39,14 +39,22 @@ fn named_tests_exist() {
 
 #[test]
 fn named_functions_are_tests() {
-    let (page, path) = (page(), root().join("tools/piper-run/tests/cuda.rs"));
-    let tests = std::fs::read_to_string(path).expect("the tests of GPUs");
+    let page = page();
+    let files = [
+        "tools/piper-run/tests/cuda.rs",
+        "tools/piper-opt/tests/plugins.rs",
+        "tools/piper-opt/tests/stable_plugins.rs",
+        "bindings/capi/tests/plugins.rs",
+        "bindings/host/src/library.rs",
+    ];
+    let texts = files.map(|file| std::fs::read_to_string(root().join(file)).expect(file));
+    let lines: Vec<&str> = texts.iter().flat_map(|text| text.lines()).map(str::trim).collect();
+    let tests: Vec<&str> =
+        lines.windows(2).filter(|pair| pair[0] == "#[test]").map(|pair| pair[1]).collect();
     let named: Vec<&str> = page.split('`').filter(|text| text.ends_with("()")).collect();
     assert!(named.len() > 10, "{named:?}");
-    let missing: Vec<&str> = named
-        .into_iter()
-        .filter(|name| !tests.contains(&format!("#[test]\nfn {name} {{")))
-        .collect();
+    let missing: Vec<&str> =
+        named.into_iter().filter(|name| !tests.contains(&&*format!("fn {name} {{"))).collect();
     assert!(missing.is_empty(), "docs/errors.md names tests that are not there: {missing:?}");
 }
 

@@ -202,6 +202,33 @@ fn a_panic_is_an_error_with_a_reproducer() {
 }
 
 #[test]
+fn a_panic_in_a_hook_names_the_operation() {
+    let plugin = load("hostile_plugin");
+    let path = library("hostile_plugin");
+    let op = |name: &str| format!("module {{\n  %y = \"hostile.{name}\"() : () -> i32\n}}\n");
+    // A verifier has somebody to tell: it is an error at its operation, and others go on.
+    let (code, _, said) = program(&[&plugin], "", &op("verify"));
+    assert_eq!(code, Some(1), "{said}");
+    let wanted = format!("error: the verifier of 'hostile.verify' of plugin '{path}' panicked at ");
+    assert!(said.contains(&wanted) && said.contains("no hostile.verify"), "{said}");
+    assert!(said.contains("--> <stdin>:2:3") || said.contains("--> <stdin>:2:8"), "{said}");
+    assert!(said.contains(&format!("help: this is a fault of plugin '{path}'")), "{said}");
+    for (hook, input, flags, wanted) in [
+        ("the folder of 'hostile.fold'", &*op("fold"), &["--canonicalize"][..], "no []"),
+        ("the printer of 'hostile.read'", &*op("read"), &[], "no "),
+        ("the reader of 'hostile.read'", "module {\n  %y = hostile.read : i32\n}\n", &[], "no "),
+    ] {
+        let args: Vec<&str> = [&*plugin].into_iter().chain(flags.iter().copied()).collect();
+        let (code, text, said) = program(&args, "", input);
+        assert_eq!((code, &*text), (Some(1), ""), "{hook}: {said}");
+        let named = format!("in {hook} of plugin '{path}': panicked at ");
+        assert!(said.contains("error: internal error ") && said.contains(&named), "{hook}: {said}");
+        assert!(said.contains(wanted), "{hook}: {said}");
+        assert!(said.contains(&format!("This is a fault of plugin '{path}'")), "{hook}: {said}");
+    }
+}
+
+#[test]
 fn a_reproducer_starts_no_program_unasked() {
     let text = concat!(
         "module {}\n{-# external_resources: { mlir_reproducer: {\n",
@@ -219,6 +246,12 @@ fn names_have_one_owner() {
     for (hostile, message) in [
         ("twice", "' registers pass 'twin' twice"),
         ("taken", "' registers pass 'cse', which is the name of a pass of Piper itself"),
+        ("flag", "' registers pass 'load-plugin', which is the name of a flag of piper-opt"),
+        ("after", "' registers pass 'late' to run after 'nosuch', but there is no such pass"),
+        (
+            "anchor",
+            "' registers pass 'nowhere' to run on 'module', which is no name of an operation",
+        ),
         ("dialect", "' registers dialect 'func', which is the name of a dialect of Piper itself"),
         ("schedule", "' registers a schedule: 1F1B is the name of a schedule already"),
         ("panics", "' panicked while it registered what it has: panicked at "),
@@ -274,12 +307,12 @@ fn libraries_that_are_no_plugins_are_told_apart() {
         (
             "older",
             head("PIPERPLG", 1, 0, size),
-            "version 0 of the interface of plugins; this is version 1: rebuild the plugin",
+            "version 0 of the interface of plugins; this is version 1|help: rebuild the plugin",
         ),
         (
             "newer",
             head("PIPERPLG", 1, 2, size),
-            "version 2 of the interface of plugins; this is version 1: rebuild Piper, or use an older plugin",
+            "version 2 of the interface of plugins; this is version 1|help: rebuild Piper, or use an older plugin",
         ),
         (
             "size",
@@ -296,7 +329,8 @@ fn libraries_that_are_no_plugins_are_told_apart() {
         let flag = format!("--load-plugin={}", path.display());
         let (code, text, said) = run(&[&flag, "--cse"], EMPTY);
         assert_eq!((code, &*text), (1, ""), "{name}");
-        assert!(said.starts_with("error: plugin '") && said.contains(message), "{name}: {said}");
+        let is_said = message.split('|').all(|part| said.contains(part));
+        assert!(said.starts_with("error: plugin '") && is_said, "{name}: {said}");
     }
     let text = folder.path().join("text.so");
     std::fs::write(&text, "not a library").expect("a writable folder");
@@ -315,6 +349,7 @@ fn messages_for_editors_stay_json() {
     let (_, _, said) = run(&["--load-plugin=none.so", "--diagnostic-format=json"], EMPTY);
     let object: serde_json::Value = serde_json::from_str(said.trim()).expect("JSON");
     assert_eq!(object["message"], "plugin 'none.so': no such file");
+    assert_eq!(object["hint"], "the path is that of the library's file");
 }
 
 #[test]
@@ -333,8 +368,10 @@ fn walk_throughs_show_what_is_built() {
             let (language, code) = block.split_once('\n').expect("a line after the fence");
             if ["rust", "python"].contains(&language) {
                 count += 1;
+                // What a page leaves out.
+                let mut parts = code.split("    // ...\n");
                 assert!(
-                    sources.iter().any(|source| source.contains(code)),
+                    sources.iter().any(|source| parts.all(|part| source.contains(part))),
                     "not in a source:\n{code}"
                 );
             }
@@ -343,6 +380,59 @@ fn walk_throughs_show_what_is_built() {
     }
     let tool = include_str!("../../../examples/my-opt/src/main.rs");
     assert!(tool.contains("piper_opt::main(passes, piper_dialects::all())"));
+}
+
+#[test]
+fn the_first_passes_run_as_their_page_says() {
+    const STEP: &str = include_str!("../../../examples/plugin/step.pir");
+    let page = include_str!("../../../docs/first-pass.md");
+    let plugin = load("gathers");
+    let waiting = |text: &str| {
+        let gathers = text.lines().filter(|line| line.contains("dag.all_gather "));
+        gathers.map(|line| line.contains(" after [")).collect::<Vec<_>>()
+    };
+    let (_, before, _) = run(&["--pass", "zero"], STEP);
+    assert_eq!(waiting(&before), [false, true, true, true]);
+    let flags = "--pass zero --print-all-gathers --hoist-all-gathers";
+    assert!(page.contains(flags));
+    let args: Vec<&str> = [&*plugin].into_iter().chain(flags.split(' ')).collect();
+    let (code, after, said) = run(&args, STEP);
+    assert!(code == 0 && said.contains("remark: 4 all-gather(s)"), "{said}");
+    assert_eq!(waiting(&after), [false; 4]);
+
+    // What it takes is counted: a row has the lines of its blocks.
+    let blocks: Vec<&str> = page
+        .split("\n```")
+        .skip(1)
+        .step_by(2)
+        .filter_map(|b| b.split_once('\n'))
+        .map(|b| b.1)
+        .collect();
+    let lines = |start: &str| {
+        let block = blocks.iter().find(|block| block.contains(start)).expect(start);
+        block.lines().filter(|line| !line.trim().is_empty()).count()
+    };
+    // One pass in `register`, and nothing in the place of the dots.
+    let around = lines("use piper_plugin::Registrar") + lines("export!") + lines("fn register") - 2;
+    for (row, commands, lines) in [
+        ("count, Python", 1, lines("text.count")),
+        ("hoist, Python", 1, lines("re.sub")),
+        ("count, Rust", 5, around + lines("fn count")),
+        ("hoist, Rust", 5, around + lines("fn hoist")),
+    ] {
+        let row = format!("| {row} | {commands} | {lines} |");
+        assert!(page.contains(&row), "the page should have: {row}");
+    }
+
+    if Command::new("python3").arg("--version").output().is_err() {
+        eprintln!("skipped: there is no python3");
+        return;
+    }
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/plugin");
+    assert!(page.contains("piper-opt --pass zero --pass-exec='python3 count.py' step.pir"));
+    let exec = format!("--pass-exec=python3 {}", folder.join("count.py").display());
+    let (_, _, said) = run(&["--pass", "zero", &exec], STEP);
+    assert!(said.contains("count.py: 4 all-gather(s)"), "{said}");
 }
 
 #[test]

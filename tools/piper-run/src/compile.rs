@@ -9,7 +9,7 @@ use piper_ir::{Context, Module, Op, Reporter, Value};
 use piper_passes::nodes::graphs;
 use piper_passes::road;
 use piper_plan::{Plan, ScalarSource};
-use piper_plugin_host::Extensions;
+use piper_plugin_host::{Extensions, LoadError};
 
 use crate::data::Feed;
 use crate::{Failure, single};
@@ -64,9 +64,12 @@ fn compiler_with(plugins: &[String]) -> Result<Compiler, Failure> {
     }
     let mut extensions = Extensions::new(piper_passes::registry::all(), piper_dialects::all());
     let folder = std::env::current_dir().unwrap_or_default();
-    for plugin in plugins {
-        extensions.load(plugin, &folder).map_err(|error| Failure::new(error.to_string()))?;
-    }
+    let refused = |error: LoadError| match error.hint() {
+        Some(hint) => Failure::with_hint(error.to_string(), hint),
+        None => Failure::new(error.to_string()),
+    };
+    plugins.iter().try_for_each(|plugin| extensions.load(plugin, &folder)).map_err(refused)?;
+    extensions.check_required().map_err(refused)?;
     let options = compiler().options;
     let mut compiler = Compiler::with(extensions.dialects, extensions.registry);
     compiler.options = options;

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::path::Path;
 
-use piper::ir::pass::Origin;
+use piper::ir::pass::{Origin, RegisterError};
 use piper::{CompileOptions, Compiler, Executable, Failure, Kernels, Message, Native, Program};
 
 use super::plan::{PiperPlan, plan_of};
@@ -11,7 +11,7 @@ use super::{Problem, Tag, done, told};
 use crate::fault::{Fault, PIPER_IN_USE, PIPER_OUT_OF_RANGE, PiperStatus};
 use crate::handle::{self, PiperModule};
 use crate::pass_info::{PiperPassInfo, pass_info};
-use crate::plugin::open_stable;
+use crate::plugin::{NotAdded, open_stable};
 use crate::report::{PiperDiagnostic, PiperError, Said};
 use crate::text::{PiperStr, Sized0, sized, store};
 
@@ -145,20 +145,17 @@ pub unsafe extern "C" fn piper_compiler_add_pass(
     done("piper_compiler_add_pass", error, || {
         let found = compiler_mut(compiler)?;
         let pass = pass_info(pass, Origin::Host("libpiper".into()))?;
-        add_pass(found, pass)
+        found.compiler.register_pass(pass).map_err(name_taken)?;
+        Ok(())
     })
 }
 
-fn add_pass(found: &mut PiperCompiler, pass: piper::Pass) -> Result<(), Problem> {
-    if found.compiler.passes().get(&pass.name).is_some() {
-        let text = format!("there is a pass '{}' already", pass.name);
-        return Err(Fault::new(PIPER_IN_USE, text).into());
-    }
-    found.compiler.register_pass(pass);
-    Ok(())
+fn name_taken(why: RegisterError) -> Fault {
+    Fault::new(PIPER_IN_USE, why.to_string())
 }
 
-/// Loads a plugin, a shared library that stays loaded for ever, and adds what it has. `error` may be null. Threads: writer.
+/// Loads a plugin, a shared library that stays loaded for ever, and adds all that it has, or nothing. `error` may be null.
+/// Threads: writer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn piper_compiler_load_plugin(
     compiler: *mut PiperCompiler,
@@ -171,10 +168,16 @@ pub unsafe extern "C" fn piper_compiler_load_plugin(
         // SAFETY: the header's contract: who names a library trusts it.
         let plugin = unsafe { open_stable(path) };
         let plugin = plugin.map_err(|why| Failure::with_hint(why.message, why.hint))?;
-        for (name, text) in &plugin.dialects {
-            found.compiler.register_dialect_text(name, text)?;
-        }
-        plugin.passes.into_iter().try_for_each(|pass| add_pass(found, pass))
+        let compiler = &found.compiler;
+        let (mut passes, mut dialects) = (compiler.passes().clone(), compiler.dialects().to_vec());
+        plugin.add_to(&mut passes, &mut dialects).map_err(|why| match why {
+            NotAdded::Pass(why) => Problem::from(name_taken(why)),
+            NotAdded::Dialects(why) => Failure::of(&why.ctx, &why.sources, &why.diagnostics).into(),
+        })?;
+        let options = compiler.options.clone();
+        found.compiler = Compiler::with(dialects, passes);
+        found.compiler.options = options;
+        Ok(())
     })
 }
 

@@ -69,6 +69,17 @@ static PiperStatus add(PiperRegistrar *registrar, const char *name, PiperPassRun
   return api->registrar_add_pass(registrar, &info);
 }
 
+static PiperStatus add_where(PiperRegistrar *registrar, const char *name, const char *anchor, const PiperStr *after) {
+  PiperPassInfo info = {0};
+  info.size = sizeof info;
+  info.name = piper_str(name);
+  info.run = keeps;
+  info.anchor = piper_str(anchor);
+  info.after = after;
+  info.num_after = after != NULL;
+  return api->registrar_add_pass(registrar, &info);
+}
+
 static PiperStatus fill(const PiperApi *given, PiperRegistrar *registrar) {
   api = given;
   add(registrar, "no-reason", no_reason, 0);
@@ -82,6 +93,15 @@ static PiperStatus fill(const PiperApi *given, PiperRegistrar *registrar) {
   if (VARIANT == 9) add(registrar, "no name", keeps, 0);
   if (VARIANT == 11) add(registrar, "runs-nothing", NULL, 0);
   if (VARIANT == 12) add(registrar, "from-later", keeps, 1u << 31);
+  if (VARIANT == 14) add_where(registrar, "nowhere", "module", NULL);
+  static const PiperStr after[] = {PIPER_LITERAL("kse")};
+  if (VARIANT == 15) add_where(registrar, "after-nothing", NULL, after);
+  if (VARIANT == 16) add(registrar, "help", keeps, 0);
+  if (VARIANT == 17) {
+    static const char text[] = "irdl.dialect @hostile {\n  irdl.operation @op {\n  }\n}\n";
+    api->registrar_add_dialects(registrar, piper_str("hostile.irdl"), piper_str(text));
+    add(registrar, "cse", keeps, 0);
+  }
   return PIPER_OK;
 }
 
@@ -89,6 +109,11 @@ static PiperStatus fill(const PiperApi *given, PiperRegistrar *registrar) {
 #define piper_plugin not_a_plugin
 #endif
 
+#if VARIANT == 18
+// What is exported under the name is no function.
+extern const long piper_plugin;
+const long piper_plugin = 42;
+#else
 const PiperPlugin *piper_plugin(void);
 const PiperPlugin *piper_plugin(void) {
   static const PiperPlugin plugin = {
@@ -103,3 +128,4 @@ const PiperPlugin *piper_plugin(void) {
   };
   return VARIANT == 6 ? (const PiperPlugin *)0 : &plugin;
 }
+#endif

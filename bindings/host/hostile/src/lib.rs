@@ -1,9 +1,11 @@
 //! A plugin for tests. `PIPER_HOSTILE` says what is wrong with it when it registers; its passes misbehave when they run.
 
+use std::sync::Arc;
+
 use piper_plugin::Registrar;
 use piper_plugin::ir::interfaces::{Fold, Folded, FoldedValue};
 use piper_plugin::ir::pass::{OptionDef, PassContext, PassInfo, PassResult};
-use piper_plugin::ir::{Dialect, TypeConstraint, dialect_ops};
+use piper_plugin::ir::{Arity, Dialect, OpDef, Syntax, TypeConstraint, ValueDef, dialect_ops};
 use piper_plugin::schedule::generate::{NewSchedule, Placed};
 use piper_plugin::schedule::{Action, Kind};
 
@@ -22,6 +24,27 @@ dialect_ops! {
     }
 }
 
+/// An operation whose hook of this name panics.
+fn hooked(hook: &str) -> Arc<OpDef> {
+    let mut def = OpDef::new(format!("hostile.{hook}"));
+    def.results.push(ValueDef {
+        name: "y".into(),
+        arity: Arity::One,
+        constraint: TypeConstraint::Any,
+    });
+    match hook {
+        "verify" => def.verify = Some(|module, op, _| panic!("no {}", module.name_text(op))),
+        "fold" => def = def.with_interface(Fold(|input| panic!("no {:?}", input.constants))),
+        _ => {
+            def.syntax = Syntax::Custom {
+                parse: |p| panic!("no {:?}", p.token().kind),
+                print: |_, op| panic!("no {op:?}"),
+            }
+        }
+    }
+    Arc::new(def)
+}
+
 fn register(registrar: &mut Registrar) {
     let pass = |name: &'static str, run: fn(&mut PassContext<'_, '_>) -> PassResult| {
         PassInfo::from_fn(name, "Misbehaves", run)
@@ -33,6 +56,15 @@ fn register(registrar: &mut Registrar) {
         }
         Ok("taken") => {
             registrar.pass(pass("cse", |_| Ok(())));
+        }
+        Ok("flag") => {
+            registrar.pass(pass("load-plugin", |_| Ok(())));
+        }
+        Ok("after") => {
+            registrar.pass(pass("late", |_| Ok(())).after(&["nosuch"]));
+        }
+        Ok("anchor") => {
+            registrar.pass(pass("nowhere", |_| Ok(())).anchored(Some("module")));
         }
         Ok("schedule") => {
             registrar.schedule(NewSchedule::each("1F1B", "", Placed::Loop, |_, _| Vec::new()));
@@ -103,7 +135,7 @@ fn register(registrar: &mut Registrar) {
         .dialect(Dialect {
             name: "hostile".into(),
             doc: "For tests.".into(),
-            ops: vec![Same::def().into()],
+            ops: vec![Same::def().into(), hooked("verify"), hooked("fold"), hooked("read")],
             ..Dialect::default()
         });
 }
