@@ -51,6 +51,7 @@ const ORACLES: &[(&str, &str)] = &[
     ("zlib1g-dev", "the same"),
     ("libclang1-22", "with which MLIR's headers are read"),
     ("libclang-common-22-dev", "the same"),
+    ("valgrind", "which watches the examples in C"),
 ];
 
 /// Whether MLIR 22 can be linked: what the feature `mlir` needs.
@@ -85,7 +86,7 @@ pub(crate) fn prepare(purpose: Purpose) -> Machine {
         }
         println!("      to install it: {}", os.advice());
     }
-    let lacks_oracles = !is_program("mlir-opt-22") || !has_mlir();
+    let lacks_oracles = !is_program("mlir-opt-22") || !has_mlir() || !is_program("valgrind");
     if purpose == Purpose::Test && os == System::Debian12 && lacks_oracles {
         println!(
             "      optional: what tests compare with; those tests are skipped without it, and say so"

@@ -210,7 +210,6 @@ fn valgrind_finds_nothing() {
 }
 
 #[test]
-#[ignore = "takes the better part of a minute: cargo test -p piper-capi -- --ignored"]
 fn valgrind_finds_nothing_in_training() {
     if !has("valgrind") {
         return;
