@@ -42,7 +42,7 @@ piper_ir::dialect_ops! {
         format: "$x `,` $dy attr-dict `:` type($dx)",
         infer: infer_types,
         verify: signature::verify,
-        interfaces: [Signature::new(&["*", "*"], &["*"]).linear_in(&["dy"]), Shardable(factors), CostModel(cost::a_result::<27>), Fusion::Elementwise],
+        interfaces: [Signature::new(&["*", "*"], &["*"]).linear_in(&["dy"]), Shardable(factors), CostModel(cost::a_result::<25>), Fusion::Elementwise],
     }
 
     /// The sigmoid linear unit, also called swish: `y = x sigmoid(x)`.
