@@ -13,7 +13,8 @@ pub struct PassContext<'a, 'c> {
     /// attributes of the operations around its anchor and of the symbols beside them, and on nothing else: pipelines on
     /// isolated operations run in parallel on modules that hold no more.
     pub module: &'a mut Module,
-    /// The anchor.
+    /// The anchor. A pass that puts another operation in its place says so here; of one that replaces the whole module, the
+    /// new root is taken.
     pub op: Op,
     /// Where faults and remarks go.
     pub reporter: &'a mut Reporter<'c>,

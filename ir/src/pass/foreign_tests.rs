@@ -134,6 +134,45 @@ fn what_it_leaves_is_verified_always() {
 }
 
 #[test]
+fn a_module_that_it_puts_in_the_place_of_another_is_verified_and_passed_on() {
+    // With `module`, the root is another operation than without: both ways round.
+    let texts = ["\"x.y\"() : () -> ()", "module { \"x.y\"() : () -> () }"];
+    for (before, after) in [(texts[0], texts[1]), (texts[1], texts[0])] {
+        for breaks in [false, true] {
+            let mut registry = PassRegistry::default();
+            let replaces = PassInfo::from_fn("replaces", "", move |cx| {
+                let source = SourceFile::new("new.pir", after);
+                let ctx = cx.module.ctx_arc();
+                let parsed = parse_module(&ctx, &source, &mut Reporter::new(&ctx));
+                *cx.module = parsed.expect("text that parses");
+                if breaks {
+                    let region = cx.module.regions(cx.module.root())[0];
+                    cx.module.add_block(region);
+                }
+                Ok(())
+            });
+            let looks = PassInfo::from_fn("looks", "", |cx| {
+                assert_eq!(cx.op, cx.module.root());
+                Ok(())
+            });
+            registry.register([replaces.from_origin(plugin("./libmine.so")), looks]);
+            let mut manager = PassManager::new("builtin.module");
+            for name in ["replaces", "looks", "replaces"] {
+                let pass = registry.build(name, &[]).expect("known");
+                manager.add_registered(pass, registry.get(name).expect("known"), Vec::new());
+            }
+            let mut module = parsed(before);
+            let ctx = module.ctx_arc();
+            let mut reporter = Reporter::new(&ctx);
+            let options = RunOptions::default();
+            let result = manager.run(&mut module, &mut reporter, &options, &mut Silent);
+            assert_eq!(result.is_err(), breaks, "{before}");
+            assert_eq!(reporter.error_count() > 0, breaks, "{before}");
+        }
+    }
+}
+
+#[test]
 fn what_it_does_to_its_operation_is_verified_around_it() {
     let info = PassInfo::from_fn("same-name", "", |cx| {
         let name = cx.ctx().str_attr("x");

@@ -81,6 +81,7 @@ impl<'i> Run<'_, '_, 'i> {
         analyses: &mut AnalysisCache,
     ) -> Result<Preserved, Stop> {
         let (pass, op, options) = (&*entry.pass, self.live[at], self.options);
+        let is_root = op == self.module.root();
         let (name, printing) = (pass.name(), &options.printing);
         if printing.before(name) {
             self.print("Before", name, "", op);
@@ -105,6 +106,9 @@ impl<'i> Run<'_, '_, 'i> {
         }));
         let preserved = std::mem::take(&mut cx.preserved);
         record.statistics = std::mem::take(&mut cx.statistics);
+        // A pass may put another module in the place of this one: then the root is another, whatever the pass says.
+        let op = if is_root { cx.module.root() } else { cx.op };
+        self.live[at] = op;
         let result = match outcome {
             Ok(result) => result,
             Err(payload) => {
