@@ -119,14 +119,14 @@ impl PassOptions {
         self.parsed(name, text).map(Some)
     }
 
-    /// The option as a list: values separated by commas, a comma inside quotes or brackets not counting. Empty if it has
-    /// neither value nor default, or the empty one.
+    /// The option as a list: values separated by commas, a comma inside quotes or brackets not counting. A value that stands
+    /// in quotes as a whole is what is inside them. Empty if the option has neither value nor default, or the empty one.
     ///
     /// # Errors
     /// A value that does not parse.
     pub fn list<T: std::str::FromStr>(&self, name: &str) -> Result<Vec<T>, String> {
         let text = self.text(name).unwrap_or_default();
-        list_items(text).into_iter().map(|item| self.parsed(name, item)).collect()
+        list_items(text).into_iter().map(|item| self.parsed(name, unquoted(item))).collect()
     }
 
     /// The option as one of some words; `None` if it has neither value nor default.
@@ -185,6 +185,15 @@ fn list_items(text: &str) -> Vec<&str> {
     if items == [""] { Vec::new() } else { items }
 }
 
+/// What is inside the quotes that a text stands in as a whole.
+fn unquoted(text: &str) -> &str {
+    let inside = |quote: char| {
+        let inner = text.strip_prefix(quote)?.strip_suffix(quote)?;
+        (!inner.contains(quote)).then_some(inner)
+    };
+    inside('\'').or_else(|| inside('"')).unwrap_or(text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::{OptionDef, PassOptions, list_items};
@@ -208,6 +217,9 @@ mod tests {
         let options = given(&[("sizes", "1,2"), ("sizes", "3")]).expect("a list");
         assert_eq!(options.list::<u32>("sizes"), Ok(vec![1, 2, 3]));
         assert_eq!(options.one_of("mode", &["greedy", "exact"]), Ok(Some("greedy")));
+        let options = given(&[("sizes", "a='x,y','b c',\"d,e\",'f'-'g',''")]).expect("a list");
+        let texts = ["a='x,y'", "b c", "d,e", "'f'-'g'", ""].map(str::to_owned);
+        assert_eq!(options.list::<String>("sizes"), Ok(texts.to_vec()));
         let options = given(&[("mode", "exakt"), ("sizes", "1,x")]).expect("known options");
         let error = options.one_of("mode", &["greedy", "exact"]).expect_err("a slip");
         assert!(error.ends_with("not 'exakt' (did you mean 'exact'?)"), "{error}");
