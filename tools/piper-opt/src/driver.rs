@@ -80,6 +80,11 @@ impl Tool {
                 "--run-reproducer: the input does not end with what to run ('{-# external_resources: { mlir_reproducer: ...')",
             )
         })?;
+        if let Some(flag) = reproducer.alien_argument() {
+            return Err(plain(format!(
+                "the reproducer has the flag '{flag}', which no reproducer needs: take it out, or give it yourself"
+            )));
+        }
         let is_trusted = invocation.flags.reproducers.trust_reproducer;
         let mut plugins = plugins::requested(&reproducer.arguments);
         plugins.retain(|path| !self.extensions.is_loaded(path, cwd));
@@ -259,9 +264,9 @@ impl Tool {
         }
     }
 
-    /// The invocation that a reproducer asks for; flags of the command line count, too.
+    /// The invocation that a reproducer asks for; flags of the command line count, too, and before its own.
     fn reproduced(&self, given: &[String], reproducer: Reproducer) -> Result<Invocation, String> {
-        let args = [given, &reproducer.arguments].concat();
+        let args = [&reproducer.arguments, given].concat();
         let mut invocation =
             args::parse(self.registry(), &args).map_err(|error| error.render().to_string())?;
         invocation.passes.clear();

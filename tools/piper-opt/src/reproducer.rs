@@ -36,31 +36,48 @@ pub(crate) struct Reproducer {
 const MLIR: &str = "mlir_reproducer";
 const PIPER: &str = "piper_reproducer";
 
+/// The flags that stand in a reproducer: these, as they are, and those that name plugins and dialects. None writes a file.
+const SWITCHES: [&str; 5] = [
+    "--allow-unregistered-dialect",
+    "--no-implicit-module",
+    "--mlir-very-unsafe-disable-verifier-on-parsing",
+    "--mlir-print-op-generic",
+    "--mlir-print-debuginfo",
+];
+const LOAD_PLUGIN: &str = "--load-plugin=";
+const LOAD_DIALECT: &str = "--load-dialect=";
+
 impl Reproducer {
     /// What runs this pipeline as it ran.
     pub(crate) fn of(invocation: &Invocation, pipeline: String) -> Self {
         let flags = &invocation.flags;
-        let arguments = [
-            (flags.checking.allow_unregistered_dialect, "--allow-unregistered-dialect"),
-            (flags.checking.no_implicit_module, "--no-implicit-module"),
-            (
-                flags.checking.mlir_very_unsafe_disable_verifier_on_parsing,
-                "--mlir-very-unsafe-disable-verifier-on-parsing",
-            ),
-            (flags.printing.mlir_print_op_generic, "--mlir-print-op-generic"),
-            (flags.printing.mlir_print_debuginfo, "--mlir-print-debuginfo"),
+        let set = [
+            flags.checking.allow_unregistered_dialect,
+            flags.checking.no_implicit_module,
+            flags.checking.mlir_very_unsafe_disable_verifier_on_parsing,
+            flags.printing.mlir_print_op_generic,
+            flags.printing.mlir_print_debuginfo,
         ];
-        let set = arguments.into_iter().filter(|(set, _)| *set);
-        let set = set.map(|(_, flag)| flag.to_owned());
-        let plugins = flags.passes.load_plugin.iter().map(|path| format!("--load-plugin={path}"));
+        let set = SWITCHES.into_iter().zip(set).filter(|(_, set)| *set);
+        let set = set.map(|(flag, _)| flag.to_owned());
+        let plugins = flags.passes.load_plugin.iter().map(|path| format!("{LOAD_PLUGIN}{path}"));
         let dialects = flags.checking.load_dialect.iter();
-        let dialects = dialects.map(|path| format!("--load-dialect={path}"));
+        let dialects = dialects.map(|path| format!("{LOAD_DIALECT}{path}"));
         Self {
             pipeline,
             disable_threading: flags.passes.mlir_disable_threading,
             verify_each: flags.checking.verify_each,
             arguments: set.chain(plugins).chain(dialects).collect(),
         }
+    }
+
+    /// The first of the flags that no reproducer of ours has. Somebody else wrote it, and it may do anything.
+    pub(crate) fn alien_argument(&self) -> Option<&str> {
+        let is_ours = |argument: &str| {
+            SWITCHES.contains(&argument)
+                || [LOAD_PLUGIN, LOAD_DIALECT].iter().any(|flag| argument.starts_with(flag))
+        };
+        self.arguments.iter().map(String::as_str).find(|argument| !is_ours(argument))
     }
 
     /// The reproducer at the end of a text.
@@ -88,7 +105,10 @@ impl Reproducer {
             pipeline: pipeline.to_string(),
             disable_threading: is_set("disable_threading", false),
             verify_each: is_set("verify_each", true),
-            arguments: arguments.and_then(|text| shlex::split(text)).unwrap_or_default(),
+            // What is not words is not ours either, and is refused whole.
+            arguments: arguments.map_or(Vec::new(), |text| {
+                shlex::split(text).unwrap_or_else(|| vec![text.to_string()])
+            }),
         })
     }
 
@@ -179,6 +199,30 @@ mod tests {
     }
 
     #[test]
+    fn only_flags_of_ours_are_in_it() {
+        let with = |flag: &str| Reproducer { arguments: vec![flag.to_owned()], ..sample() };
+        for ours in ["--mlir-print-op-generic", "--load-plugin=a b.so", "--load-dialect=x=y"] {
+            assert_eq!(with(ours).alien_argument(), None);
+        }
+        for alien in [
+            "-o",
+            "-ox.pir",
+            "--output=x.pir",
+            "x.pir",
+            "--",
+            "--load-plugin",
+            "--load-pass-plugin=a.so",
+            "-load-plugin=a.so",
+            "--no-implicit-module=false",
+            "--mlir-generate-reproducer=x.pir",
+            "--mlir-print-ir-tree-dir=x",
+            "--trust-reproducer",
+        ] {
+            assert_eq!(with(alien).alien_argument(), Some(alien));
+        }
+    }
+
+    #[test]
     fn what_is_appended_is_read() {
         let plain = Reproducer { arguments: Vec::new(), ..sample() };
         for reproducer in [sample(), plain] {
@@ -195,6 +239,9 @@ mod tests {
         let text = sample().append_to(blobs);
         assert!(text.contains("dialect_resources") && text.matches("{-#").count() == 1, "{text}");
         assert_eq!(Reproducer::read(&text), Some(sample()));
+        let open = text.replace("--no-implicit-module", "'-o x");
+        let read = Reproducer::read(&open).expect("a reproducer");
+        assert_eq!(read.alien_argument(), Some("'-o x '--load-plugin=a b.so'"));
         assert_eq!(Reproducer::read("module {}"), None);
         assert_eq!(Reproducer::read("{-# external_resources: {} #-}"), None);
     }

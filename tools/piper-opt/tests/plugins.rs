@@ -241,6 +241,53 @@ fn a_reproducer_starts_no_program_unasked() {
 }
 
 #[test]
+fn a_reproducer_writes_no_file_of_its_choice() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for alien in [
+        "-o out.pir",
+        "--output=out.pir",
+        "--mlir-generate-reproducer=out.pir",
+        "--mlir-print-ir-after-all --mlir-print-ir-tree-dir=out.pir",
+        "--mlir-pass-pipeline-crash-reproducer=out.pir",
+        "--no-implicit-module 'out.pir",
+    ] {
+        let text = format!(
+            "module {{}}\n{{-# external_resources: {{ mlir_reproducer: {{ pipeline: \"builtin.module(cse)\" }}, piper_reproducer: {{ arguments: \"{alien}\" }} }} #-}}\n"
+        );
+        for trust in [&[][..], &["--trust-reproducer"]] {
+            let args = [&["--run-reproducer"], trust].concat();
+            let output = run_in(folder.path(), &args, &text);
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_eq!(output.code, 1, "{alien}");
+            assert!(said.contains("which no reproducer needs"), "{alien}: {said}");
+        }
+        assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0, "{alien}");
+    }
+}
+
+#[test]
+fn a_reproducer_finds_paths_with_blanks() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::copy(library("gathers"), folder.path().join("lib a 'b'.so")).expect("a copy");
+    std::fs::write(folder.path().join("my d.pir"), "irdl.dialect @mine { irdl.operation @op { } }")
+        .expect("a file");
+    let loads = ["--load-plugin", "lib a 'b'.so", "--load-dialect", "my d.pir"];
+    let args = [&loads[..], &["--print-all-gathers", "--mlir-generate-reproducer=r.pir"]].concat();
+    let output = run_in(folder.path(), &args, "module { \"mine.op\"() : () -> () }");
+    assert_eq!(output.code, 0, "{}", String::from_utf8_lossy(&output.stderr));
+    // Also where nothing but the file follows.
+    for args in [
+        &["--run-reproducer", "--trust-reproducer", "r.pir"][..],
+        &["--run-reproducer", loads[0], loads[1], "--", "r.pir"],
+    ] {
+        let output = run_in(folder.path(), args, "");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.code == 0 && said.contains("0 all-gather(s)"), "{said}");
+        assert!(String::from_utf8_lossy(&output.stdout).contains("mine.op"));
+    }
+}
+
+#[test]
 fn names_have_one_owner() {
     let plugin = load("hostile_plugin");
     for (hostile, message) in [
