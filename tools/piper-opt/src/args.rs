@@ -26,7 +26,6 @@ pub(crate) enum Asked {
 fn flags_alone() -> clap::Command {
     let base = clap::Command::new("piper-opt")
         .version(env!("CARGO_PKG_VERSION"))
-        .about("Reads .pir text, runs passes on it and prints the result.")
         .no_binary_name(true)
         .args_override_self(true)
         .max_term_width(100)
@@ -35,8 +34,12 @@ fn flags_alone() -> clap::Command {
              piper-opt --pass-pipeline='builtin.module(import-tags,inline-calls)' train.pir -o tagged.pir\n  \
              piper-opt --list-passes",
         );
+    // After the flags, whose own doc comments clap takes for what the command is about.
+    let command = Flags::augment_args(base)
+        .about("Reads .pir text, runs passes on it and prints the result.")
+        .long_about(None);
     // LLVM's tools take `--flag=false`.
-    Flags::augment_args(base).mut_args(|arg| match arg.get_action() {
+    command.mut_args(|arg| match arg.get_action() {
         ArgAction::SetTrue => arg
             .num_args(0..=1)
             .require_equals(true)

@@ -306,7 +306,7 @@ pub(crate) struct MessageFlags {
     pub(crate) color: Option<bool>,
 
     /// How diagnostics are written: for people, or one JSON object a line for editors
-    #[arg(long, value_name = "FORMAT", require_equals = true, default_value = "text")]
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) diagnostic_format: OutputFormat,
 
     /// The least serious diagnostics that are shown

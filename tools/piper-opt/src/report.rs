@@ -32,7 +32,15 @@ impl Style {
 
     /// What the flags say, before they are read.
     pub(crate) fn before_flags(args: &[String], colour: bool) -> Self {
-        let json = args.iter().any(|arg| arg.ends_with("-diagnostic-format=json"));
+        const FLAG: &str = "-diagnostic-format";
+        let args = args.iter().map(String::as_str).take_while(|arg| *arg != "--");
+        let formats = args.clone().zip(args.skip(1).chain([""])).filter_map(|(arg, next)| {
+            let rest =
+                arg.strip_prefix(FLAG).or_else(|| arg.strip_prefix('-')?.strip_prefix(FLAG))?;
+            if rest.is_empty() { Some(next) } else { rest.strip_prefix('=') }
+        });
+        // The last one counts.
+        let json = formats.last() == Some("json");
         Self { colour, json, ..Self::default() }
     }
 
@@ -171,6 +179,30 @@ mod tests {
         assert_eq!(read, expected);
         let style = Style { without_notes: true, ..style };
         assert!(style.rendered(&ctx, &sources, &[error]).contains("\"notes\":[]"));
+    }
+
+    #[test]
+    fn the_format_is_known_before_the_flags_are_read() {
+        let is_json = |args: &[&str]| {
+            let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
+            Style::before_flags(&args, false).json
+        };
+        assert!(
+            is_json(&["--diagnostic-format=json", "x"]) && is_json(&["-diagnostic-format=json"])
+        );
+        assert!(
+            is_json(&["--diagnostic-format", "json"]) && is_json(&["-diagnostic-format", "json"])
+        );
+        assert!(is_json(&["--diagnostic-format=text", "--diagnostic-format", "json"]));
+        for text in [
+            &["--diagnostic-format", "json", "--diagnostic-format=text"][..],
+            &["--diagnostic-format"],
+            &["json"],
+            &["--diagnostic-formats=json"],
+            &["--", "--diagnostic-format=json"],
+        ] {
+            assert!(!is_json(text), "{text:?}");
+        }
     }
 
     #[test]

@@ -393,10 +393,15 @@ fn libraries_that_are_no_plugins_are_told_apart() {
 
 #[test]
 fn messages_for_editors_stay_json() {
-    let (_, _, said) = run(&["--load-plugin=none.so", "--diagnostic-format=json"], EMPTY);
-    let object: serde_json::Value = serde_json::from_str(said.trim()).expect("JSON");
-    assert_eq!(object["message"], "plugin 'none.so': no such file");
-    assert_eq!(object["hint"], "the path is that of the library's file");
+    for format in [&["--diagnostic-format=json"][..], &["--diagnostic-format", "json"]] {
+        let (_, _, said) = run(&[&["--load-plugin=none.so"], format].concat(), EMPTY);
+        let object: serde_json::Value = serde_json::from_str(said.trim()).expect("JSON");
+        assert_eq!(object["message"], "plugin 'none.so': no such file");
+        assert_eq!(object["hint"], "the path is that of the library's file");
+        let (_, _, said) = run(&[format, &["--pass=nothing"]].concat(), EMPTY);
+        let object: serde_json::Value = serde_json::from_str(said.trim()).expect("JSON");
+        assert_eq!(object["message"], "unknown pass 'nothing'");
+    }
 }
 
 #[test]
