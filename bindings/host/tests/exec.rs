@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use piper_ir::pass::{Instrumentation, PassManager, PassRegistry, RunOptions};
+use piper_ir::pass::{Instrumentation, Origin, PassManager, PassRegistry, RunOptions};
 use piper_ir::text::{PrintOptions, parse_module, print_module};
 use piper_ir::{Context, Diagnostic, Reporter, Severity, SourceFile};
 use piper_plugin_host::exec;
@@ -19,6 +19,8 @@ struct Outcome {
     text: String,
     said: Vec<Diagnostic>,
     ctx: Arc<Context>,
+    /// Who made the pass that failed.
+    culprit: Option<Origin>,
 }
 
 impl Outcome {
@@ -34,23 +36,37 @@ impl Outcome {
 }
 
 fn run_with(input: &str, options: &[(&str, &str)], print: PrintOptions) -> Result<Outcome, String> {
+    run_times(1, input, options, print)
+}
+
+fn run_times(
+    times: usize,
+    input: &str,
+    options: &[(&str, &str)],
+    print: PrintOptions,
+) -> Result<Outcome, String> {
     let mut registry = PassRegistry::default();
     registry.try_register(exec::pass()).expect("a free name");
     let options: Vec<_> =
         options.iter().map(|(k, v)| ((*k).to_owned(), Some((*v).to_owned()))).collect();
-    let pass = registry.build(exec::NAME, &options)?;
+    // One after the other.
+    let passes: Vec<_> =
+        (0..times).map(|_| registry.build(exec::NAME, &options)).collect::<Result<_, _>>()?;
     let ctx = Arc::new(Context::new(piper_dialects::all()));
     let source = SourceFile::new("in.pir", input);
     let mut module = parse_module(&ctx, &source, &mut Reporter::new(&ctx)).expect("a module");
     let mut manager = PassManager::new("builtin.module");
-    manager.add_registered(pass, registry.get(exec::NAME).expect("known"), options);
+    for pass in passes {
+        manager.add_registered(pass, registry.get(exec::NAME).expect("known"), options.clone());
+    }
     let mut reporter = Reporter::new(&ctx);
     // Whatever is said of verifying, a foreign pass is verified.
     let run = RunOptions { verify_each: false, ..RunOptions::default() };
     let is_ok = manager.run(&mut module, &mut reporter, &run, &mut Silent).is_ok();
     let text = if is_ok { print_module(&module, print) } else { String::new() };
     let said = reporter.take();
-    Ok(Outcome { is_ok, text, said, ctx })
+    let culprit = manager.failure().map(|failure| failure.origin.clone());
+    Ok(Outcome { is_ok, text, said, ctx, culprit })
 }
 
 fn run(command: &str) -> Outcome {
@@ -149,10 +165,46 @@ fn a_parse_error_shows_the_line_of_the_output() {
 
 #[test]
 fn what_does_not_verify_is_its_fault() {
-    let done = run(r#"sed 's/func.return/"func.call"() : () -> ()/'"#);
-    assert!(!done.is_ok);
-    let last = done.remarks().last().copied().unwrap_or_default();
-    assert_eq!(last, "the errors above are in what pass 'exec' of a program made");
+    let command = r#"sed 's/func.return/"func.call"() : () -> ()/'"#;
+    // Whether there is a `module` in the file or not.
+    let functions = [
+        "module @m {\n  func.func @f() {\n    func.return\n  }\n}\n",
+        "func.func @f() {\n  func.return\n}",
+    ];
+    for input in functions {
+        for locations in ["true", "false"] {
+            let options = [("command", command), ("locations", locations)];
+            let done = run_with(input, &options, PrintOptions::default()).expect("known options");
+            assert!(!done.is_ok, "{input}");
+            let expected =
+                format!("pass 'exec': program '{command}' wrote a module that does not verify");
+            assert_eq!(done.errors().lines().last(), Some(&*expected));
+            // The line that is shown is the user's, the note has that of the program.
+            let note = &done.said[0].notes.last().expect("a note").message;
+            assert!(
+                note.starts_with("line 3 of what it wrote: \"func.call\"() : () -> ()"),
+                "{note}"
+            );
+            assert_eq!(done.culprit, Some(Origin::Program(command.into())));
+        }
+    }
+    // Not what has the same number in the user's file, and not where there is no such line.
+    let swapped = sh(
+        "cat > /dev/null; printf 'module {\\n\\n\\n\"func.call\"() : () -> () loc(\"in.pir\":2:1)\\n}'",
+    );
+    let done = run(&swapped);
+    let note = &done.said[0].notes.last().expect("a note").message;
+    assert!(note.starts_with("line 4 of what it wrote: \"func.call\"()"), "{note}");
+}
+
+#[test]
+fn a_file_without_a_module_goes_through_several() {
+    let bare = "func.func @f() {\n  func.return\n}";
+    for command in ["cat", "sed s/module/module/", "sh -c 'cat > /dev/null; echo module {}'"] {
+        let options = [("command", command)];
+        let done = run_times(3, bare, &options, PrintOptions::default()).expect("known options");
+        assert!(done.is_ok, "{command}: {}", done.errors());
+    }
 }
 
 #[test]
@@ -166,6 +218,12 @@ fn a_program_that_hangs_is_killed_with_what_it_started() {
             "{}",
             done.errors()
         );
+        // What the hint says can be done.
+        let hint = done.said[0].hint.as_deref().expect("a hint");
+        let given = hint.strip_prefix("if it needs more: ").expect("an argument");
+        let words = shlex::split(given).expect("words of a shell");
+        assert!(words[0] == "--pass" && words[1].ends_with(" timeout=0.6}"), "{hint}");
+        assert!(words[1].starts_with("exec{command=") && words[1].contains(script), "{hint}");
         assert!(start.elapsed() < Duration::from_secs(30), "it did not wait for the sleepers");
     }
     // What it left behind does not hold up its result.
@@ -176,20 +234,65 @@ fn a_program_that_hangs_is_killed_with_what_it_started() {
 }
 
 #[test]
-fn an_input_that_is_not_read_is_told() {
+fn output_that_comes_after_the_end_is_told() {
+    for (script, message) in [
+        ("(sleep 30; echo 'module {}') & :", "wrote no module"),
+        ("(echo 'module {'; sleep 30; echo '}') & :", "wrote something that is not a module"),
+    ] {
+        let start = Instant::now();
+        let done = run(&sh(script));
+        assert!(done.errors().ends_with(message), "{script}: {}", done.errors());
+        let hint = done.said.last().and_then(|error| error.hint.as_deref()).expect("a hint");
+        assert!(hint.starts_with("something that it started still ran"), "{script}: {hint}");
+        assert!(start.elapsed() < Duration::from_secs(20), "it did not wait for the sleeper");
+    }
+    // Whoever waits has the whole timeout.
+    assert!(run(&sh("(sleep 1.5; echo 'module {}') & wait")).is_ok);
+}
+
+#[test]
+fn what_holds_its_output_open_is_told() {
+    // Out of its process group, so that it does not end with it.
+    let start = Instant::now();
+    let done = run(&sh("cat; setsid sleep 30 &"));
+    let expected = "ended, but something that it started still holds its output open";
+    assert!(done.errors().ends_with(expected), "{}", done.errors());
+    assert!(start.elapsed() < Duration::from_secs(20), "it did not wait for the sleeper");
+    // What has no output of the program's is nobody's business, and what only has its messages does no harm.
+    for silent in ["> /dev/null 2>&1", "> /dev/null"] {
+        let done = run(&sh(&format!("echo hello >&2; cat; setsid sleep 30 {silent} &")));
+        assert!(done.is_ok, "{}", done.errors());
+        assert!(done.remarks()[0].ends_with(": hello"), "{:?}", done.remarks());
+    }
+}
+
+#[test]
+fn an_input_need_not_be_read() {
     // More than a pipe holds.
     let function = "  func.func @f() {\n    func.return\n  }\n";
     let functions: String = (0..5000).map(|i| function.replace("@f", &format!("@f{i}"))).collect();
     let input = format!("module {{\n{functions}}}\n");
-    let run = |script: &str| {
+    let run = |input: &str, script: &str| {
         let options = [("command", &*sh(script))];
-        run_with(&input, &options, PrintOptions::default()).expect("known options")
+        run_with(input, &options, PrintOptions::default()).expect("known options")
     };
-    let done = run("exec 0<&-; echo 'module {}'");
-    assert!(done.errors().contains("closed its input when "), "{}", done.errors());
+    // Whoever is faster.
+    for input in [INPUT, &input] {
+        for script in
+            ["echo 'module {}'", "sleep .1; echo 'module {}'", "exec 0<&-; echo 'module {}'"]
+        {
+            let done = run(input, script);
+            assert!(done.is_ok, "{script}: {}", done.errors());
+            assert_eq!(done.text, "module {\n}\n");
+        }
+        for script in ["true", "sleep .1", "exec 0<&-"] {
+            let done = run(input, script);
+            assert!(done.errors().ends_with("wrote no module"), "{script}: {}", done.errors());
+        }
+    }
     // Reading and writing at once does not block.
-    assert!(run("cat").is_ok);
-    assert!(run("tee /dev/stderr").is_ok);
+    assert!(run(&input, "cat").is_ok);
+    assert!(run(&input, "tee /dev/stderr").is_ok);
 }
 
 #[test]

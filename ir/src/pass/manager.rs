@@ -98,7 +98,8 @@ impl PassManager {
         info: &PassInfo,
         options: GivenOptions,
     ) -> &mut Self {
-        self.push(pass, info.anchor.clone(), info.origin.clone(), options)
+        let origin = info.origin.with_options(&options);
+        self.push(pass, info.anchor.clone(), origin, options)
     }
 
     fn push(
@@ -276,7 +277,7 @@ impl Entry {
             out.push(if i == 0 { '{' } else { ' ' });
             out.push_str(key);
             if let Some(value) = value {
-                let _ = write!(out, "={}", quoted(value));
+                let _ = write!(out, "={}", quoted_value(value));
             }
         }
         if !self.options.is_empty() {
@@ -285,9 +286,9 @@ impl Entry {
     }
 }
 
-/// A value as a pipeline's grammar takes it: as it is if nothing in it ends a value, else in whichever quotes or braces it
-/// does not contain.
-fn quoted(value: &str) -> String {
+/// The value of a pass's option as a pipeline's grammar takes it: as it is if nothing in it ends a value, else in whichever
+/// quotes or braces it does not contain.
+pub fn quoted_value(value: &str) -> String {
     let plain = |c: char| !c.is_whitespace() && !"{}'\"".contains(c);
     // A comma before a '=' is taken for a slip: `{a=1,b=2}`.
     let is_slip = value.contains(',') && value.contains('=');

@@ -68,7 +68,7 @@ pub use analysis::{Analysis, AnalysisCache};
 pub use context::{PassContext, RemarkFilter, RemarkKind};
 pub use info::{BuildPass, PassInfo};
 pub use instrumentation::{Instrumentation, IrDump, Step};
-pub use manager::{GivenOptions, PassManager, RunOptions};
+pub use manager::{GivenOptions, PassManager, RunOptions, quoted_value};
 pub use options::{OptionDef, PassOptions};
 pub use origin::Origin;
 pub use printing::IrPrinting;

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::manager::GivenOptions;
+
 /// Where a pass comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Origin {
@@ -11,7 +13,7 @@ pub enum Origin {
     Builtin,
     /// A library that was loaded; its path, as the user gave it.
     Plugin(Arc<str>),
-    /// A program that runs as a pass; its command, or nothing if the pass's options say it.
+    /// A program that runs as a pass; its command. Of a pass that is only registered, nothing: its option `command` will say.
     Program(Arc<str>),
     /// The program that Piper is embedded in; its name.
     Host(Arc<str>),
@@ -22,6 +24,17 @@ impl Origin {
     /// whatever [`RunOptions::verify_each`](super::RunOptions::verify_each) is.
     pub fn is_foreign(&self) -> bool {
         *self != Self::Builtin
+    }
+
+    /// Where the pass comes from once it has its options.
+    pub(super) fn with_options(&self, options: &GivenOptions) -> Self {
+        let command = options.iter().find(|(key, _)| key == "command");
+        match (self, command) {
+            (Self::Program(none), Some((_, Some(command)))) if none.is_empty() => {
+                Self::Program(command.as_str().into())
+            }
+            _ => self.clone(),
+        }
     }
 }
 

@@ -8,15 +8,16 @@
 //! one says `sh -c '...'`.
 
 mod messages;
+mod output;
 mod process;
 
 use std::time::Duration;
 
 use piper_ir::pass::{
-    OptionDef, Origin, PassContext, PassFailed, PassInfo, PassOptions, PassResult,
+    OptionDef, Origin, PassContext, PassFailed, PassInfo, PassOptions, PassResult, quoted_value,
 };
-use piper_ir::text::{PrintOptions, parse_module, print_module};
-use piper_ir::{Diagnostic, Reporter, Severity, SourceFile};
+use piper_ir::text::{PrintOptions, print_module};
+use piper_ir::{Diagnostic, Severity, SourceFile};
 
 use process::{Ended, Finished};
 
@@ -28,13 +29,16 @@ const DEFAULT_TIMEOUT: &str = "60";
 
 /// Of what a failing program wrote to standard error, the last lines go with the error.
 const LAST_LINES: usize = 30;
+/// What to do about output that never came.
+const CUT_OFF: &str = "something that it started still ran 1 s after it ended, and was stopped: it must wait for that";
 
 const DESCRIPTION: &str = "\
 Input: any module. Its text goes to the program's standard input; what the program writes to standard output takes the \
 module's place. Lines on standard error that are JSON objects are diagnostics, others are remarks. See docs/plugins.md.
 
 Fails if the program cannot be started, ends with another status than 0 or by a signal, takes longer than `timeout`, \
-closes its input before it read all of it, reports an error, or writes something that is not a module.";
+leaves something running outside its process group that could still write its output, reports an error, or writes \
+something that is not a module or does not verify.";
 
 /// The pass `exec`.
 pub fn pass() -> PassInfo {
@@ -69,6 +73,8 @@ struct Program {
     command: String,
     words: Vec<String>,
     timeout: Duration,
+    /// The argument that gives it more time.
+    with_more_time: String,
     print: PrintOptions,
 }
 
@@ -90,7 +96,8 @@ impl Program {
         for option in options.list::<String>("options")? {
             words.push(format!("--{option}"));
         }
-        let seconds: f64 = options.get("timeout")?.unwrap_or(60.0);
+        // It has a default.
+        let seconds: f64 = options.get("timeout")?.unwrap_or_default();
         let timeout = Duration::try_from_secs_f64(seconds).ok().filter(|t| !t.is_zero());
         let timeout = timeout.ok_or_else(|| {
             format!("option 'timeout' of pass '{NAME}' takes seconds, more than 0, not '{seconds}'")
@@ -103,7 +110,8 @@ impl Program {
             local_scope: true,
             ..PrintOptions::default()
         };
-        Ok(Self { command: command.to_owned(), words, timeout, print })
+        let with_more_time = with_more_time(options, seconds);
+        Ok(Self { command: command.to_owned(), words, timeout, with_more_time, print })
     }
 
     fn run(&self, cx: &mut PassContext<'_, '_>) -> PassResult {
@@ -138,7 +146,7 @@ impl Program {
             cx.reporter.remark(cx.ctx().unknown_loc(), format!("{}: {line}", self.command));
         }
         cx.fail_if_errors_since(before)?;
-        self.replace(cx, finished.stdout)
+        self.replace(cx, finished)
     }
 
     /// What is wrong with how the program ended, and what to do about it.
@@ -151,28 +159,31 @@ impl Program {
         match &finished.ended {
             Ended::TimedOut => Some((
                 format!("took longer than {seconds} s and was killed"),
-                Some("the option 'timeout' gives it more seconds".to_owned()),
+                Some(format!("if it needs more: {}", self.with_more_time)),
             )),
             Ended::Signal(signal) => because(format!("was ended by signal {signal}")),
-            Ended::Status(0) => match (finished.left_unread, &finished.stdout[..]) {
-                (Some(bytes), _) => {
-                    because(format!("closed its input when {bytes} bytes of it were unread"))
-                }
-                (None, text) if text.trim_ascii().is_empty() => Some((
-                    "wrote no module".to_owned(),
-                    Some("a pass that changes nothing writes what it read".to_owned()),
-                )),
-                _ => None,
-            },
+            Ended::Status(0) if finished.is_held_open => Some((
+                "ended, but something that it started still holds its output open".to_owned(),
+                Some("what is to stay needs an output of its own: '... > /dev/null &'".to_owned()),
+            )),
+            Ended::Status(0) if finished.stdout.trim_ascii().is_empty() => {
+                let hint = if finished.was_cut_off {
+                    CUT_OFF
+                } else {
+                    "a pass that changes nothing writes what it read"
+                };
+                Some(("wrote no module".to_owned(), Some(hint.to_owned())))
+            }
+            Ended::Status(0) => None,
             Ended::Status(status) => because(format!("ended with status {status}")),
         }
     }
 
     /// Reads what the program wrote and puts it in the module's place.
-    fn replace(&self, cx: &mut PassContext<'_, '_>, stdout: Vec<u8>) -> PassResult {
+    fn replace(&self, cx: &mut PassContext<'_, '_>, finished: Finished) -> PassResult {
         let loc = cx.module.op_loc(cx.op);
         let ctx = cx.module.ctx_arc();
-        let text = String::from_utf8(stdout).map_err(|error| {
+        let text = String::from_utf8(finished.stdout).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
             let line = error.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
             let message = format!("{} wrote bytes that are no text, in line {line}", self.named());
@@ -180,27 +191,23 @@ impl Program {
             PassFailed
         })?;
         let source = SourceFile::new(format!("<output of {}>", self.command), text);
-        let mut found = Reporter::new(&ctx);
-        let module = parse_module(&ctx, &source, &mut found);
-        let is_fine = module.is_some() && found.error_count() == 0;
-        for mut diagnostic in found.take() {
-            if let Some((_, line, _)) = diagnostic.loc.file_position(&ctx)
-                && let Some(text) = source.line(line)
-            {
-                diagnostic
-                    .note(diagnostic.loc, format!("line {line} of what it wrote: {}", text.trim()));
-            }
+        let (read, diagnostics) = output::read(&ctx, &source);
+        for diagnostic in diagnostics {
             cx.reporter.report(diagnostic);
         }
-        match module.filter(|_| is_fine) {
-            Some(module) => {
+        match read {
+            Ok(module) => {
                 *cx.module = module;
                 cx.op = cx.module.root();
                 Ok(())
             }
-            None => {
-                let message = format!("{} wrote something that is not a module", self.named());
-                cx.reporter.error(loc, message).hint("the errors above are in its output");
+            Err(what) => {
+                let message = format!("{} wrote {what}", self.named());
+                let hint = match finished.was_cut_off {
+                    true => CUT_OFF,
+                    false => "the errors above are in its output",
+                };
+                cx.reporter.error(loc, message).hint(hint);
                 Err(PassFailed)
             }
         }
@@ -209,4 +216,17 @@ impl Program {
     fn named(&self) -> String {
         format!("pass '{NAME}': program '{}'", self.command)
     }
+}
+
+/// The pass with these options as an argument of a command line, with twice as many seconds.
+fn with_more_time(options: &PassOptions, seconds: f64) -> String {
+    let mut text = format!("{NAME}{{");
+    for name in ["command", "options", "form", "locations"] {
+        if let (true, Some(value)) = (options.is_given(name), options.text(name)) {
+            text += &format!("{name}={} ", quoted_value(value));
+        }
+    }
+    text += &format!("timeout={}}}", seconds * 2.0);
+    let quoted = shlex::try_quote(&text).map(|quoted| quoted.into_owned());
+    format!("--pass {}", quoted.unwrap_or(text))
 }

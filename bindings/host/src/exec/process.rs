@@ -1,15 +1,17 @@
 //! Running a program with its input at hand, in bounded time and memory.
 //!
-//! Three threads serve the pipes, so that a program may read and write in any order without a deadlock; this thread watches
-//! the clock. The program leads a process group of its own: what it started ends with it.
+//! Its pipes never block and are served as they are ready, so that it may read and write in any order without a deadlock,
+//! and nothing waits for it once its time is up. It leads a process group of its own: what it started ends with it.
 
 use std::io::{ErrorKind, Read, Write};
+use std::os::fd::AsFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::{Errno, ioctl_fionbio};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 /// How much a program may write: this, and [`TIMES_INPUT`] times what it reads. Then it is stopped.
@@ -17,8 +19,9 @@ const LEAST_LIMIT: usize = 64 << 20;
 const TIMES_INPUT: usize = 32;
 /// Of what is written to standard error beyond this, nothing is kept.
 const MOST_MESSAGES: usize = 16 << 20;
-const PIPES: usize = 3;
-/// How often one looks whether the program ended while pipes are open, and once they are closed.
+/// How much is read at a time.
+const CHUNK: usize = 64 << 10;
+/// How often one looks whether the program ended while it may still write, and once it cannot.
 const LOOK: Duration = Duration::from_millis(20);
 const POLL: Duration = Duration::from_millis(1);
 /// How long pipes may stay open after the program itself ended: something it started holds them.
@@ -38,17 +41,12 @@ pub(super) struct Finished {
     pub(super) ended: Ended,
     pub(super) stdout: Vec<u8>,
     pub(super) stderr: Vec<u8>,
-    /// It closed its input with so many bytes not taken from it.
-    pub(super) left_unread: Option<usize>,
+    /// Something that it started, and that fled from its process group, could still write to standard output.
+    pub(super) is_held_open: bool,
+    /// Something that it started still ran when it had ended, could write to standard output, and was stopped.
+    pub(super) was_cut_off: bool,
     /// It was stopped because it wrote more than so many bytes.
     pub(super) wrote_more_than: Option<usize>,
-}
-
-/// What a thread at a pipe did.
-enum News {
-    Input { left: Option<usize> },
-    Output(Vec<u8>),
-    Messages(Vec<u8>),
 }
 
 /// Runs a program to its end, or to the timeout's.
@@ -57,7 +55,8 @@ enum News {
 /// It cannot be started; why, as a verb phrase.
 pub(super) fn run(words: &[String], input: Vec<u8>, timeout: Duration) -> Result<Finished, String> {
     let (program, arguments) = words.split_first().ok_or("is not named")?;
-    let deadline = Instant::now().checked_add(timeout);
+    // A timeout too long to count is none.
+    let mut until = Instant::now().checked_add(timeout);
     let mut child = Command::new(program)
         .args(arguments)
         .stdin(Stdio::piped())
@@ -69,55 +68,39 @@ pub(super) fn run(words: &[String], input: Vec<u8>, timeout: Duration) -> Result
             ErrorKind::NotFound => format!("cannot be started: there is no program '{program}'"),
             _ => format!("cannot be started: {error}"),
         })?;
-    let limit = input.len().saturating_mul(TIMES_INPUT).saturating_add(LEAST_LIMIT);
-    let told = serve(&mut child, input, limit);
-    let mut finished = Finished {
-        ended: Ended::TimedOut,
-        stdout: Vec::new(),
-        stderr: Vec::new(),
-        left_unread: None,
-        wrote_more_than: None,
-    };
-    let (mut open, mut has_ended) = (PIPES, false);
-    // A timeout too long to count is none.
-    let mut until = deadline;
-    while open > 0 || !has_ended {
-        match told.recv_timeout(if open > 0 { LOOK } else { POLL }) {
-            Ok(news) => {
-                open -= 1;
-                finished.note(news, limit);
-                if finished.wrote_more_than.is_some() {
-                    break;
-                }
-            }
-            Err(RecvTimeoutError::Disconnected) => thread::sleep(POLL),
-            Err(RecvTimeoutError::Timeout) => {}
+    let mut pipes = Pipes::of(&mut child, input);
+    let mut has_ended = false;
+    loop {
+        pipes.serve(if pipes.can_speak() { LOOK } else { POLL });
+        if pipes.has_said_too_much() {
+            break;
         }
         if !has_ended && has_exited(&child) {
             has_ended = true;
             let grace = Instant::now() + GRACE;
             until = Some(until.map_or(grace, |until| until.min(grace)));
         }
-        if until.is_some_and(|until| Instant::now() >= until) {
+        if has_ended && !pipes.can_speak() || until.is_some_and(|until| Instant::now() >= until) {
             break;
         }
     }
+    let was_cut_off = has_ended && pipes.output.is_some();
     // Before it is waited for, so that its number is still its own; what it started and left ends, too.
     let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
     let status = child.wait().map_err(|error| format!("cannot be waited for: {error}"))?;
-    if has_ended {
-        finished.ended = ended(status);
-    }
     // What fled from the group may still hold a pipe: it is left.
     let last = Instant::now() + GRACE;
-    while open > 0 {
-        match told.recv_timeout(last.saturating_duration_since(Instant::now())) {
-            Ok(news) => finished.note(news, limit),
-            Err(_) => break,
-        }
-        open -= 1;
+    while pipes.can_speak() && !pipes.has_said_too_much() && Instant::now() < last {
+        pipes.serve(LOOK);
     }
-    Ok(finished)
+    Ok(Finished {
+        ended: if has_ended { ended(status) } else { Ended::TimedOut },
+        is_held_open: pipes.output.is_some(),
+        was_cut_off,
+        wrote_more_than: Some(pipes.limit).filter(|_| pipes.has_said_too_much()),
+        stdout: pipes.stdout,
+        stderr: pipes.stderr,
+    })
 }
 
 /// Whether the program ended. It is not waited for, so that its number stays its own.
@@ -126,57 +109,100 @@ fn has_exited(child: &Child) -> bool {
     !matches!(waitid(WaitId::Pid(Pid::from_child(child)), options), Ok(None))
 }
 
-impl Finished {
-    fn note(&mut self, news: News, limit: usize) {
-        match news {
-            News::Input { left } => self.left_unread = left,
-            News::Messages(bytes) => self.stderr = bytes,
-            News::Output(bytes) => {
-                self.wrote_more_than = Some(limit).filter(|limit| bytes.len() > *limit);
-                self.stdout = bytes;
-            }
+/// The pipes that are still open, what is to go into one, and what came out of the others.
+struct Pipes {
+    input: Option<ChildStdin>,
+    output: Option<ChildStdout>,
+    messages: Option<ChildStderr>,
+    stdin: Vec<u8>,
+    /// How much of `stdin` was written.
+    written: usize,
+    stdout: Vec<u8>,
+    stderr: Vec<u8>,
+    /// How many bytes of standard output are too many by one.
+    limit: usize,
+    chunk: Vec<u8>,
+}
+
+impl Pipes {
+    fn of(child: &mut Child, stdin: Vec<u8>) -> Self {
+        // On a pipe this does not fail.
+        fn ready<P: AsFd>(pipe: Option<P>) -> Option<P> {
+            pipe.filter(|pipe| ioctl_fionbio(pipe, true).is_ok())
+        }
+        Self {
+            input: ready(child.stdin.take()),
+            output: ready(child.stdout.take()),
+            messages: ready(child.stderr.take()),
+            limit: stdin.len().saturating_mul(TIMES_INPUT).saturating_add(LEAST_LIMIT),
+            stdin,
+            written: 0,
+            stdout: Vec::new(),
+            stderr: Vec::new(),
+            chunk: vec![0; CHUNK],
+        }
+    }
+
+    /// Whether anything may still come.
+    fn can_speak(&self) -> bool {
+        self.output.is_some() || self.messages.is_some()
+    }
+
+    fn has_said_too_much(&self) -> bool {
+        self.stdout.len() > self.limit
+    }
+
+    /// Waits until a pipe is ready, but no longer than `wait`, and serves those that are.
+    fn serve(&mut self, wait: Duration) {
+        let reads =
+            [self.output.as_ref().map(AsFd::as_fd), self.messages.as_ref().map(AsFd::as_fd)];
+        let reads =
+            reads.into_iter().flatten().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
+        let writes = self.input.iter().map(|pipe| PollFd::new(pipe, PollFlags::OUT));
+        let mut watched: Vec<PollFd<'_>> = reads.chain(writes).collect();
+        let for_long = Timespec { tv_sec: 0, tv_nsec: wait.subsec_nanos().into() };
+        match poll(&mut watched, Some(&for_long)) {
+            Ok(0) | Err(Errno::INTR) => return,
+            Ok(_) => {}
+            Err(_) => thread::sleep(wait),
+        }
+        self.feed();
+        let limit = self.limit.saturating_add(1);
+        listen(&mut self.output, &mut self.chunk, &mut self.stdout, limit);
+        // It must be able to go on writing when enough was kept.
+        listen(&mut self.messages, &mut self.chunk, &mut self.stderr, MOST_MESSAGES);
+    }
+
+    /// Writes what the program's input has room for; when all is written, or nobody reads it, the pipe is closed. A program
+    /// need not read what it does not need.
+    fn feed(&mut self) {
+        let Some(pipe) = &mut self.input else { return };
+        match pipe.write(&self.stdin[self.written..]) {
+            Ok(count) if count > 0 => self.written += count,
+            Err(error) if is_for_later(&error) => return,
+            _ => self.written = self.stdin.len(),
+        }
+        if self.written == self.stdin.len() {
+            self.input = None;
         }
     }
 }
 
-/// Starts the threads at the pipes.
-fn serve(child: &mut Child, input: Vec<u8>, limit: usize) -> Receiver<News> {
-    let (sender, receiver) = channel();
-    if let Some(mut pipe) = child.stdin.take() {
-        let sender = sender.clone();
-        thread::spawn(move || {
-            let mut at = 0;
-            // A program may end without reading; that is told, not a fault of ours.
-            while let Some(rest) = input.get(at..).filter(|rest| !rest.is_empty()) {
-                match pipe.write(rest) {
-                    Ok(0) => break,
-                    Ok(count) => at += count,
-                    Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                    Err(_) => break,
-                }
-            }
-            let left = Some(input.len() - at).filter(|left| *left > 0);
-            let _ = sender.send(News::Input { left });
-        });
+/// Reads what a pipe has, up to the chunk's size, and keeps it as long as no more than `most` bytes are kept; at the pipe's
+/// end, it is closed.
+fn listen<P: Read>(pipe: &mut Option<P>, chunk: &mut [u8], kept: &mut Vec<u8>, most: usize) {
+    let Some(open) = pipe else { return };
+    match open.read(chunk) {
+        Ok(count) if count > 0 => {
+            kept.extend_from_slice(&chunk[..count.min(most.saturating_sub(kept.len()))]);
+        }
+        Err(error) if is_for_later(&error) => {}
+        _ => *pipe = None,
     }
-    if let Some(pipe) = child.stdout.take() {
-        let sender = sender.clone();
-        thread::spawn(move || {
-            let mut bytes = Vec::new();
-            let _ = pipe.take(limit as u64 + 1).read_to_end(&mut bytes);
-            let _ = sender.send(News::Output(bytes));
-        });
-    }
-    if let Some(mut pipe) = child.stderr.take() {
-        thread::spawn(move || {
-            let mut bytes = Vec::new();
-            let _ = pipe.by_ref().take(MOST_MESSAGES as u64).read_to_end(&mut bytes);
-            // It must be able to go on writing.
-            let _ = std::io::copy(&mut pipe, &mut std::io::sink());
-            let _ = sender.send(News::Messages(bytes));
-        });
-    }
-    receiver
+}
+
+fn is_for_later(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }
 
 fn ended(status: ExitStatus) -> Ended {
