@@ -62,12 +62,17 @@ pub(crate) struct Args {
     pub(crate) to_mlir: Option<String>,
 
     /// --to-mlir: which plan to take, where a file has several.
-    #[arg(long, value_name = "NAME", requires = "to_mlir")]
+    #[arg(long, value_name = "NAME", requires = "to_mlir", conflicts_with_all = SCHEDULE_FLAGS)]
     pub(crate) plan: Option<String>,
 
     /// Load a plugin: a library with schedules. May be repeated.
     #[arg(long, value_name = "FILE", conflicts_with = "import_schedule")]
     pub(crate) load_plugin: Vec<String>,
+
+    /// --to-mlir: register the dialects that a file of `irdl` operations defines. May be repeated; later files may name what
+    /// earlier ones define.
+    #[arg(long, alias = "irdl-file", value_name = "FILE", requires = "to_mlir", conflicts_with_all = SCHEDULE_FLAGS)]
+    pub(crate) load_dialect: Vec<String>,
 
     /// List the schedules and what each is.
     #[arg(long)]

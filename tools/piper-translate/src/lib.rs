@@ -56,6 +56,7 @@ fn to_mlir(file: &str, given: &Args, stdin: &mut dyn Read, cwd: &Path) -> Done {
     let mut args = vec!["--emit=mlir".to_owned(), file.to_owned()];
     args.extend(given.plan.iter().map(|plan| format!("--plan={plan}")));
     args.extend(given.load_plugin.iter().map(|plugin| format!("--load-plugin={plugin}")));
+    args.extend(given.load_dialect.iter().map(|file| format!("--load-dialect={file}")));
     let (registry, dialects) = (piper_passes::registry::all(), piper_dialects::all());
     let done = piper_opt::main_with(registry, dialects, &args, stdin, cwd);
     Done { stdout: done.stdout, stderr: done.stderr, code: u8::from(done.code != 0) }

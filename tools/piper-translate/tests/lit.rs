@@ -11,10 +11,12 @@ fn piper_translate(args: &[String], mut stdin: &[u8], cwd: &Path) -> Output {
 
 fn main() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let examples = root.join("examples").to_string_lossy().into_owned();
     let vectors = root.join("test/vectors").to_string_lossy().into_owned();
     Suite::new(root.join("test/lit/piper-translate"))
         .tool("piper-translate", piper_translate)
         .feature("piper-translate")
+        .substitution("%examples", &examples)
         .substitution("%vectors", &vectors)
         .run()
         .exit();
