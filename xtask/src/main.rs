@@ -231,7 +231,7 @@ fn gpu_check(args: &[String]) -> Result<bool> {
 
 fn test() -> Result<bool> {
     let project = Project::load()?;
-    let mut steps = Steps::new(8);
+    let mut steps = Steps::new(9);
     let mut has_llvm = false;
     steps.check("setup", "what this machine needs", || {
         let machine = setup::prepare(Purpose::Test);
@@ -247,6 +247,9 @@ fn test() -> Result<bool> {
     let mut tests = project.cargo(&["test", "--workspace", "--no-fail-fast"]);
     tests.args(&features);
     steps.tests("tests", &mut tests)?;
+    steps.check("plugin", "one made, built and loaded outside the workspace", || {
+        new_plugin::step(&project, &features)
+    })?;
     steps.check("ptxas", "kernels assembled for NVIDIA GPUs", || ptxas::step(&project))?;
     steps.check("python", "the package piper", || python_package::step(&project))?;
     let mut lean = project.cargo(&["build", "-p", "piper-opt", "--no-default-features"]);

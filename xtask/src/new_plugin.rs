@@ -1,12 +1,16 @@
 //! `cargo xtask new-plugin NAME`: a crate of one's own, outside the workspace, with a pass and a test.
 //!
 //! The crate depends on `piper-plugin` by its path here, and starts with a copy of this workspace's `Cargo.lock` and
-//! profiles: a plugin has to be built as its host is.
+//! profiles: a plugin has to be built as its host is. That it is, is a step of `cargo xtask test`: a test of this crate
+//! would build in the workspace that it runs in.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+
+use crate::project::Project;
 
 /// The template's files, from `templates/`, by the path in the new crate.
 const FILES: [(&str, &str); 3] = [
@@ -50,6 +54,47 @@ pub(crate) fn next_steps(name: &str, folder: &Path) -> String {
          A piper-opt that is built with --release wants `cargo build --release` here.",
         folder.display()
     )
+}
+
+/// Makes a plugin outside the workspace, tests and builds it there, and has `piper-opt` load and run it. What cargo builds of
+/// other people's crates is shared with the workspace.
+///
+/// # Errors
+/// When something cannot be started or written. What does not work is told.
+pub(crate) fn step(project: &Project, features: &[String]) -> Result<bool> {
+    const NAME: &str = "new-plugin-check";
+    // The profile and features that tests have, so that nothing is compiled twice.
+    let mut build = vec!["build", "--workspace", "--bin", "piper-opt"];
+    build.extend(features.iter().map(String::as_str));
+    let programs = project.built(&build)?;
+    let opt = programs.first().context("cargo does not say where piper-opt is")?;
+    let target = opt.ancestors().nth(2).context("piper-opt is in no target folder")?;
+    let folder = std::env::temp_dir().join(format!("piper-{NAME}-{}", std::process::id()));
+    let root = project.folder(".")?;
+    create(&root, NAME, Some(folder.clone()))?;
+    let cargo = |task: &str| {
+        let mut command = project.cargo(&[task, "--quiet", "--target-dir"]);
+        command.arg(target).current_dir(&folder);
+        Ok::<bool, std::io::Error>(command.status()?.success())
+    };
+    let is_built = cargo("test")? && cargo("build")?;
+    fs::remove_dir_all(&folder)?;
+    if !is_built {
+        return Ok(false);
+    }
+    let (prefix, suffix) = (std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
+    let library = format!("{prefix}{}{suffix}", NAME.replace('-', "_"));
+    let output = Command::new(opt)
+        .arg(format!("--load-plugin={}", target.join("debug").join(library).display()))
+        .arg(format!("--print-{NAME}"))
+        .arg(root.join("examples/mlp.pir"))
+        .output()?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    let is_run = output.status.success() && said.contains(" operation(s)");
+    if !is_run {
+        println!("      piper-opt did not run its pass:\n{said}");
+    }
+    Ok(is_run)
 }
 
 #[cfg(test)]
