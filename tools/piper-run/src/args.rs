@@ -26,6 +26,10 @@ pub struct RunArgs {
     /// Load a plugin: a library with dialects and schedules. May be repeated
     #[arg(long, value_name = "FILE")]
     pub load_plugin: Vec<String>,
+    /// Register the dialects that a file of 'irdl' operations defines. May be repeated; later files may name what earlier
+    /// ones define
+    #[arg(long, alias = "irdl-file", value_name = "FILE")]
+    pub load_dialect: Vec<String>,
     /// What runs: machine code, or the interpreter of a level. The default is the fastest that this build has
     #[arg(long, value_enum)]
     pub level: Option<Level>,

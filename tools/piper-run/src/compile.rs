@@ -1,5 +1,6 @@
 //! From text to something that runs: a checked graph, and device programs where the level asks for them.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use piper::{Compiler, Program};
@@ -12,7 +13,7 @@ use piper_plan::{Plan, ScalarSource};
 use piper_plugin_host::{Extensions, LoadError};
 
 use crate::data::Feed;
-use crate::{Failure, single};
+use crate::{Failure, files, single};
 
 /// What to compile, and how.
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,6 +26,8 @@ pub struct Options<'a> {
     pub single: bool,
     /// Libraries with dialects and schedules to load, by path.
     pub plugins: &'a [String],
+    /// Files of `irdl` operations, whose dialects the text may use, by path; later ones may name what earlier ones define.
+    pub dialects: &'a [String],
 }
 
 /// A checked graph of the whole step, from which everything that runs is made.
@@ -57,22 +60,27 @@ pub(crate) fn compiler() -> Compiler {
     compiler
 }
 
-/// The same with what plugins add.
-fn compiler_with(plugins: &[String]) -> Result<Compiler, Failure> {
-    if plugins.is_empty() {
-        return Ok(compiler());
+/// The same with what plugins and files of dialects add.
+fn compiler_with(asked: Options<'_>) -> Result<Compiler, Failure> {
+    let mut compiler = compiler();
+    if !asked.plugins.is_empty() {
+        let mut extensions = Extensions::new(piper_passes::registry::all(), piper_dialects::all());
+        let folder = std::env::current_dir().unwrap_or_default();
+        let refused = |error: LoadError| match error.hint() {
+            Some(hint) => Failure::with_hint(error.to_string(), hint),
+            None => Failure::new(error.to_string()),
+        };
+        let mut plugins = asked.plugins.iter();
+        plugins.try_for_each(|plugin| extensions.load(plugin, &folder)).map_err(refused)?;
+        extensions.check_required().map_err(refused)?;
+        let options = compiler.options;
+        compiler = Compiler::with(extensions.dialects, extensions.registry);
+        compiler.options = options;
     }
-    let mut extensions = Extensions::new(piper_passes::registry::all(), piper_dialects::all());
-    let folder = std::env::current_dir().unwrap_or_default();
-    let refused = |error: LoadError| match error.hint() {
-        Some(hint) => Failure::with_hint(error.to_string(), hint),
-        None => Failure::new(error.to_string()),
-    };
-    plugins.iter().try_for_each(|plugin| extensions.load(plugin, &folder)).map_err(refused)?;
-    extensions.check_required().map_err(refused)?;
-    let options = compiler().options;
-    let mut compiler = Compiler::with(extensions.dialects, extensions.registry);
-    compiler.options = options;
+    for path in asked.dialects {
+        let text = files::read_text("dialect file", Path::new(path))?;
+        compiler.register_dialect_text(path, &text)?;
+    }
     Ok(compiler)
 }
 
@@ -82,7 +90,7 @@ fn compiler_with(plugins: &[String]) -> Result<Compiler, Failure> {
 /// Whatever is wrong with the file, with its source lines.
 pub fn compile(file: &str, text: &str, options: Options<'_>) -> Result<Compiled, Failure> {
     let start = Instant::now();
-    let compiler = compiler_with(options.plugins)?;
+    let compiler = compiler_with(options)?;
     let mut program = compiler.parse(file, text)?;
     let plan = program.choose_plan(options.plan)?;
     let grains = single::grains(&plan);

@@ -29,6 +29,19 @@ pub fn read(what: &str, path: &Path) -> Result<Vec<u8>, Failure> {
     })
 }
 
+/// The contents of a file of text.
+///
+/// # Errors
+/// As [`read`], and bytes that are no UTF-8.
+pub fn read_text(what: &str, path: &Path) -> Result<String, Failure> {
+    String::from_utf8(read(what, path)?).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let line = error.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
+        let shown = path.display();
+        Failure::new(format!("{what} '{shown}' is not text: line {line} is not UTF-8"))
+    })
+}
+
 /// Checks that a file could be written later, so that a long run does not end with a surprise.
 ///
 /// # Errors
@@ -83,6 +96,9 @@ mod tests {
         let said = |r: Result<(), Failure>| r.expect_err("refused").to_string();
         assert!(said(read("data file", &at("none")).map(drop)).contains("no such file"));
         assert!(said(read("data file", folder.path()).map(drop)).contains("it is a folder"));
+        fs::write(at("bytes"), b"a\n\xff").expect("written");
+        assert!(said(read_text("text", &at("bytes")).map(drop)).contains("line 2 is not UTF-8"));
+        fs::remove_file(at("bytes")).expect("removed");
         assert!(
             said(write("trace", &at("no/such/trace.json"), b"x"))
                 .contains("the folder does not exist")

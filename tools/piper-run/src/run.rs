@@ -254,6 +254,7 @@ fn options_of(args: &RunArgs) -> compile::Options<'_> {
         fixed_tree: args.fixed_tree,
         single: false,
         plugins: &args.load_plugin,
+        dialects: &args.load_dialect,
     }
 }
 
