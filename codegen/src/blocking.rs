@@ -20,7 +20,7 @@ pub(crate) const SUM_ROWS: u64 = 1024;
 const NC_BYTES: u64 = 3072;
 const MAX_MR: u64 = 8;
 /// Bytes of the vector that kernels are written for.
-const VIRTUAL_BYTES: u64 = 64;
+pub(crate) const VIRTUAL_BYTES: u64 = 64;
 /// Bytes of a result from which it is stored past the caches.
 const STREAMED_FROM_BYTES: u64 = 32 << 20;
 const MAX_NR_BYTES: u64 = 128;
@@ -111,7 +111,8 @@ impl Kernel {
     /// little of them in a cache, of kernels that do not read them again. What lies in a cache need not be fetched to be
     /// overwritten, so such a kernel moves a third less than with plain stores.
     pub(crate) fn streamed_results(&self) -> Vec<usize> {
-        let is_whole = |row: u64| row.is_multiple_of(VIRTUAL_BYTES / self.dtype.bytes());
+        let lanes = self.streamed_widening() * VIRTUAL_BYTES / self.dtype.computed().bytes();
+        let is_whole = |row: u64| row.is_multiple_of(lanes);
         let is_streamed = match &self.body {
             Body::Map(m) => {
                 let is_flat =
@@ -131,5 +132,17 @@ impl Kernel {
         };
         let large = parameters.iter().enumerate().filter(|(_, p)| is_streamed && is_large(p));
         large.map(|(i, _)| i).collect()
+    }
+
+    /// How many times as many lanes as usual are worked on together where results go past the caches: so many that a narrow one
+    /// fills a cache line with each store, as half a line costs as much as a whole one. Only elementwise kernels give the same
+    /// bits in any number of lanes.
+    pub(crate) fn streamed_widening(&self) -> u64 {
+        let result = match self.body {
+            Body::Map(_) => self.dtype,
+            Body::Cast { to, .. } => to,
+            _ => return 1,
+        };
+        (self.dtype.computed().bytes() / result.bytes()).max(1)
     }
 }

@@ -113,11 +113,12 @@ pub fn push_gelu_dx(p: &mut ScalarProgram, x: ValueId, dy: ValueId) -> ValueId {
     let one = p.constant(1.0);
     let inner = p.push(ScalarOp::Mul(square, cubic));
     let inner = p.push(ScalarOp::Add(inner, linear));
+    // The slope of the sigmoid first: far from zero it vanishes before the cube can overflow.
     let rest = p.push(ScalarOp::Sub(one, s));
-    let slope = p.push(ScalarOp::Mul(x, rest));
+    let slope = p.push(ScalarOp::Mul(s, rest));
+    let slope = p.push(ScalarOp::Mul(slope, x));
     let slope = p.push(ScalarOp::Mul(slope, inner));
-    let sum = p.push(ScalarOp::Add(slope, one));
-    let derivative = p.push(ScalarOp::Mul(s, sum));
+    let derivative = p.push(ScalarOp::Add(slope, s));
     p.push(ScalarOp::Mul(derivative, dy))
 }
 

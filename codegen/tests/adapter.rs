@@ -226,6 +226,32 @@ fn what_is_no_kernel_says_what_to_do() {
 }
 
 #[test]
+fn the_gradient_of_a_norm_adds_one_argument_once() {
+    let refused = |body: &str, result: &str| {
+        let module = parse(&format!(
+            "kernel.func @k(%h: tensor<2x4xf32>, %g: tensor<4xf32>, %d: tensor<2x4xf32>, %r: tensor<2x4xf32>) -> tensor<2x4xf32> \
+             attributes {{kind = \"norm_dx\"}} {{\n  %n = nn.rms_norm_dx %h, %g, %d {{eps = 1.0e-5}} : \
+             (tensor<2x4xf32>, tensor<4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>\n  {body}\n  \
+             kernel.return {result} : tensor<2x4xf32>\n}}"
+        ));
+        let op = module.lookup(module.root(), "k").expect("defined");
+        adapter::kernel(&module, op).err().map(|error| error.to_string())
+    };
+    assert_eq!(refused("%s = nn.add %n, %r : tensor<2x4xf32>", "%s"), None);
+    assert_eq!(refused("%s = nn.add %r, %n : tensor<2x4xf32>", "%s"), None);
+    for (body, result) in [
+        ("%s = nn.add %n, %h : tensor<2x4xf32>", "%s"),
+        ("%s = nn.add %n, %n : tensor<2x4xf32>", "%s"),
+        ("%s = nn.add %n, %r : tensor<2x4xf32>", "%n"),
+        ("%s = nn.mul %n, %r : tensor<2x4xf32>", "%s"),
+        ("%a = nn.add %n, %r : tensor<2x4xf32>\n  %s = nn.add %a, %r : tensor<2x4xf32>", "%s"),
+    ] {
+        let message = refused(body, result).expect("no such kernel");
+        assert!(message.contains("one sum, of it and the last argument"), "{body}: {message}");
+    }
+}
+
+#[test]
 fn a_plan_that_launches_what_the_module_lacks_is_refused() {
     let (module, _) = built_in("f32");
     let mut plan = piper_plan::Plan { name: "train".into(), ..Default::default() };

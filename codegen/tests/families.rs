@@ -6,7 +6,7 @@ mod support;
 use piper_codegen::catalog::{self, AdamW};
 use piper_codegen::kernel::{
     Access, Attention, Body, CrossEntropy, Dtype, Embedding, Kernel, Map, Mode, Norm, NormKind,
-    Operand, bf16_from_f32,
+    Operand, bf16_from_f32, bf16_to_f32,
 };
 use piper_codegen::scalar::{Real, ScalarOp, ScalarProgram};
 use support::{Data, Native, check, check_one, levels, random_data};
@@ -47,6 +47,46 @@ fn catalogue() {
             }
             for step in [1.0, 2.0, 1000.0, 1e6] {
                 check_one(&native, &adamw, &data, &[0.01, step], 10.0, level);
+            }
+        }
+    }
+}
+
+/// Far from zero, where a square or a cube overflows before what it is multiplied with vanishes.
+#[test]
+fn activations_of_extreme_values() {
+    let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
+    let inner = |x: f64| (2.0 / std::f64::consts::PI).sqrt() * (x + 0.044_715 * x * x * x);
+    let gelu = |x: f64| x * sigmoid(2.0 * inner(x));
+    let gelu_dx = |x: f64| {
+        let s = sigmoid(2.0 * inner(x));
+        let slope = 2.0 * (2.0 / std::f64::consts::PI).sqrt() * (1.0 + 3.0 * 0.044_715 * x * x);
+        s + s * (1.0 - s) * x * slope
+    };
+    let silu = |x: f64| x * sigmoid(x);
+    let silu_dx = |x: f64| sigmoid(x) * (1.0 + x * (1.0 - sigmoid(x)));
+    let magnitudes = [0.0, 1e-30, 0.5, 3.0, 6.0, 20.0, 87.0, 89.0, 1e3, 1e10, 1e12, 1e14, 1e18];
+    let x: Vec<f32> = magnitudes.iter().flat_map(|x| [*x, -x]).collect();
+    let elems = x.len() as u64;
+    type Function<'f> = &'f dyn Fn(f64) -> f64;
+    let cases: [(Kernel, Function<'_>); 4] = [
+        (catalog::gelu(Dtype::F32, elems), &gelu),
+        (catalog::gelu_dx(Dtype::F32, elems), &gelu_dx),
+        (catalog::silu(Dtype::F32, elems), &silu),
+        (catalog::silu_dx(Dtype::F32, elems), &silu_dx),
+    ];
+    for (kernel, exact) in cases {
+        let mut data = vec![Data::F32(x.clone()), Data::F32(vec![0.0; x.len()])];
+        if kernel.parameters().len() == 3 {
+            data.insert(1, Data::F32(vec![1.0; x.len()]));
+        }
+        for level in levels() {
+            let native = Native::new(std::slice::from_ref(&kernel), level);
+            let Some(Data::F32(y)) = native.run(&kernel, &data, &[]).pop() else { unreachable!() };
+            for (&x, &y) in x.iter().zip(&y) {
+                let exact = exact(f64::from(x));
+                let error = (f64::from(y) - exact).abs();
+                assert!(error <= 1e-6 + 1e-6 * exact.abs(), "{level:?} {kernel:?} of {x:e}: {y:e}");
             }
         }
     }
@@ -297,14 +337,35 @@ fn large_results_are_the_same_wherever_they_lie() {
     let (rows, cols) = (8200, 1024);
     let norm = Norm { kind: NormKind::Rms, rows, cols, eps: Real::new(1e-5) };
     let narrow = Body::Cast { elems: 2 * rows * cols + 21, to: Dtype::Bf16 };
+    let mut biased = ScalarProgram::default();
+    let [x, bias] = [0, 1].map(|i| biased.push(ScalarOp::Input(i)));
+    let sum = biased.push(ScalarOp::Add(x, bias));
+    biased.results = vec![sum];
+    let operand = |access, mode| Operand { access, mode };
+    let operands =
+        [(Access::Full, Mode::Read), (Access::Row, Mode::Read), (Access::Full, Mode::Write)]
+            .map(|(access, mode)| operand(access, mode))
+            .to_vec();
+    let uniforms = ScalarProgram::default();
+    let biased = Map {
+        rows: 16_411,
+        cols: 1056,
+        operands,
+        scalars: 0,
+        uniforms,
+        body: biased,
+        stores: vec![2],
+    };
     let kernels = [
-        piper_codegen::catalog::add(Dtype::F32, rows * cols + 5),
-        piper_codegen::catalog::silu(Dtype::Bf16, 2 * rows * cols + 21),
+        catalog::add(Dtype::F32, rows * cols + 5),
+        catalog::silu(Dtype::Bf16, 2 * rows * cols + 21),
+        Kernel::new(Dtype::Bf16, Body::Map(biased)),
         Kernel::new(Dtype::F32, Body::NormDx { norm, adds: true }),
         Kernel::new(Dtype::F32, narrow.clone()),
         Kernel::new(Dtype::F64, narrow),
     ];
-    let native = Native::new(&kernels, piper_codegen::Target::host_level());
+    let natives: Vec<Native> =
+        levels().into_iter().map(|level| Native::new(&kernels, level)).collect();
     for kernel in &kernels {
         let (result, arguments) = {
             let mut parameters = kernel.parameters();
@@ -316,7 +377,25 @@ fn large_results_are_the_same_wherever_they_lie() {
             .map(|p| (0..p.elems).flat_map(|_| stored(random.unit(), p.dtype)).collect())
             .collect();
         let bytes = (result.elems * result.dtype.bytes()) as usize;
-        let results = [0, 12].map(|offset| {
+        let size = result.dtype.bytes() as usize;
+        let bf16 = |n: usize, i: usize| {
+            let bits = inputs[n][2 * i..][..2].try_into().expect("two bytes");
+            bf16_to_f32(u16::from_ne_bytes(bits))
+        };
+        let expected: Option<Box<dyn Fn(usize) -> Vec<u8>>> = match (&kernel.body, kernel.dtype) {
+            (Body::Map(_), Dtype::F32) => Some(Box::new(|i| {
+                (f32_at(&inputs[0], i) + f32_at(&inputs[1], i)).to_ne_bytes().to_vec()
+            })),
+            (Body::Map(map), Dtype::Bf16) if map.rows > 1 => Some(Box::new(|i| {
+                let sum = bf16(0, i) + bf16(1, i % map.cols as usize);
+                bf16_from_f32(sum).to_ne_bytes().to_vec()
+            })),
+            (Body::Cast { .. }, Dtype::F32) => {
+                Some(Box::new(|i| bf16_from_f32(f32_at(&inputs[0], i)).to_ne_bytes().to_vec()))
+            }
+            _ => None,
+        };
+        let at = |native: &Native, offset: usize| {
             let mut out = vec![7; bytes + 256];
             let first = out.as_ptr().align_offset(64) + offset;
             let mut inputs = inputs.clone();
@@ -325,22 +404,15 @@ fn large_results_are_the_same_wherever_they_lie() {
             native.run_in_place(kernel, &mut buffers);
             assert!(out[..first].iter().chain(&out[first + bytes..]).all(|&x| x == 7));
             out[first..first + bytes].to_vec()
-        });
-        assert!(results[0] == results[1], "{kernel:?}");
-        let expected: Box<dyn Fn(usize) -> [u8; 4]> = match (&kernel.body, kernel.dtype) {
-            (Body::Map(_), Dtype::F32) => Box::new(|i| {
-                let [a, b] = [0, 1].map(|n: usize| f32_at(&inputs[n], i));
-                (a + b).to_ne_bytes()
-            }),
-            (Body::Cast { .. }, Dtype::F32) => Box::new(|i| {
-                let [a, b] = bf16_from_f32(f32_at(&inputs[0], i)).to_ne_bytes();
-                [a, b, 0, 0]
-            }),
-            _ => continue,
         };
-        let size = result.dtype.bytes() as usize;
-        for (i, value) in results[0].chunks_exact(size).enumerate() {
-            assert_eq!(value, &expected(i)[..size], "element {i}");
+        for native in &natives {
+            let aligned = at(native, 0);
+            assert!(aligned == at(native, 12), "{kernel:?}");
+            let Some(expected) = &expected else { continue };
+            // A step that meets every place within a vector.
+            for i in (0..bytes / size).step_by(97) {
+                assert_eq!(aligned[i * size..][..size], expected(i), "element {i}");
+            }
         }
     }
 }

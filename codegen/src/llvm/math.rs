@@ -139,7 +139,7 @@ impl<'c> Emitter<'c> {
         }
         let lanes = u64::from(v.get_type().get_size());
         let (name, mask) = match (lanes, self.is_double(value)) {
-            (32, false) | (16 | 32, true) => {
+            (32, false) => {
                 let half = |v: V<'c>, from| {
                     self.shuffle(v, v, &(from..from + lanes / 2).collect::<Vec<_>>())
                 };

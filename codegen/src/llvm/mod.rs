@@ -224,8 +224,7 @@ fn function<'c>(e: &Emitter<'c>, symbol: &str, kernel: &Kernel) {
     let run = |launch: &Launch<'_, 'c>| {
         let streamed: Vec<P<'c>> =
             kernel.streamed_results().into_iter().map(|i| launch.buffers[i]).collect();
-        let is_elementwise = matches!(kernel.body, Body::Map(_) | Body::Cast { .. });
-        e.streaming(&streamed, is_elementwise, || body(launch, &kernel.body));
+        e.streaming(&streamed, kernel.streamed_widening(), || body(launch, &kernel.body));
     };
     if split.parts == 1 {
         e.define(symbol, Linkage::External, &[ptr, ptr, ptr], |args| {

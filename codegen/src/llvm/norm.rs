@@ -27,22 +27,26 @@ pub(super) fn row_sum<'c>(e: &Emitter<'c>, cols: u64, term: impl Fn(I<'c>, u64) 
     e.lane_sum(e.get(&sum))
 }
 
-/// A piece of a row. In each of two passes over a row half of the next row is asked for, as fetching ahead by the processor stops
-/// where a row is left. All in one pass would have the others find memory idle.
-fn asking<'c>(e: &Emitter<'c>, n: &Norm, row: P<'c>, (c, width): (I<'c>, u64), half: u64) -> V<'c> {
-    e.prefetch_for_reading(row, e.idiv(c, 2), n.cols + half * n.cols / 2);
-    e.load_piece(row, c, width)
+/// Asks for halves of the next row while a row is walked, as fetching ahead by the processor stops where a row is left. Where a row
+/// is walked several times, each time is for one half: all at once would have the others find memory idle.
+fn ask_for_next<'c>(e: &Emitter<'c>, n: &Norm, row: P<'c>, c: I<'c>, halves: &[u64]) {
+    for half in halves {
+        e.prefetch_for_reading(row, e.idiv(c, 2), n.cols + half * n.cols / 2);
+    }
 }
 
 fn statistics<'c>(e: &Emitter<'c>, n: &Norm, x: P<'c>) -> Statistics<'c> {
     let count = e.float(n.cols as f64);
-    let mean = (n.kind == NormKind::Layer)
-        .then(|| e.div(row_sum(e, n.cols, |c, width| asking(e, n, x, (c, width), 0)), count));
+    let mean = (n.kind == NormKind::Layer).then(|| {
+        let sum = row_sum(e, n.cols, |c, width| {
+            ask_for_next(e, n, x, c, &[0]);
+            e.load_piece(x, c, width)
+        });
+        e.div(sum, count)
+    });
     let squares = row_sum(e, n.cols, |c, width| {
-        if mean.is_none() {
-            e.prefetch_for_reading(x, e.idiv(c, 2), n.cols);
-        }
-        let value = asking(e, n, x, (c, width), 1);
+        ask_for_next(e, n, x, c, if mean.is_some() { &[1] } else { &[0, 1] });
+        let value = e.load_piece(x, c, width);
         let centred = mean.map_or(value, |mean| e.sub(value, mean));
         e.mul(centred, centred)
     });
@@ -80,7 +84,8 @@ pub(super) fn input_gradient(k: &Launch<'_, '_>, n: &Norm, adds: bool) {
         let added = adds.then(|| e.at(k.buffers[3], start));
         let stats = statistics(e, n, x);
         let g = |c, width, half| {
-            e.mul(asking(e, n, dy, (c, width), half), e.load_piece(gamma, c, width))
+            ask_for_next(e, n, dy, c, &[half]);
+            e.mul(e.load_piece(dy, c, width), e.load_piece(gamma, c, width))
         };
         let h = |c, width| stats.normalise(e, e.load_piece(x, c, width));
         // One pass for both sums.
@@ -102,7 +107,10 @@ pub(super) fn input_gradient(k: &Launch<'_, '_>, n: &Norm, adds: bool) {
             let centred = mean_g.map_or(g, |mean| e.sub(g, mean));
             let value = e.sub(centred, e.mul(h(c, width), mean_gh));
             let value = e.mul(value, stats.rstd);
-            let value = added.map_or(value, |added| e.add(e.load_piece(added, c, width), value));
+            let value = added.map_or(value, |added| {
+                ask_for_next(e, n, added, c, &[0, 1]);
+                e.add(e.load_piece(added, c, width), value)
+            });
             e.store_result(dx, c, value, width);
         });
     });

@@ -58,6 +58,7 @@ pub(crate) fn around(dtype: Dtype, size: u64) -> Vec<Kernel> {
         Body::Norm(norm(rms)),
         Body::NormDx { norm: norm(layer), adds: false },
         Body::NormDx { norm: norm(layer), adds: true },
+        Body::NormDx { norm: norm(rms), adds: false },
         Body::NormDx { norm: norm(rms), adds: true },
         Body::NormDw(norm(layer)),
         Body::NormDw(norm(rms)),
@@ -126,6 +127,7 @@ pub(crate) fn training(dtype: Dtype) -> Vec<Kernel> {
             ..gemm(tokens, width, width, false, false)
         }),
         Body::Norm(norm),
+        Body::NormDx { norm, adds: false },
         Body::NormDx { norm, adds: true },
         Body::NormDw(norm),
         Body::Attention { shape, lse: true },

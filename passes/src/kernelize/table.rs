@@ -12,8 +12,8 @@ const ELEMENTWISE: [&str; 4] = ["map", "rotary", "cast", "swap_blocks"];
 
 /// A table of the kernels of a module: how often each is launched (in device programs if there are any, else in functions),
 /// operations and bytes of one launch, and operations a byte (the arithmetic intensity); what is fused in the last column. Rows
-/// of sums follow: of all launches, of those that are elementwise, and the bytes in functions that an earlier launch had read
-/// already, without which each value would be written once and read once.
+/// of sums follow: of all launches, of those that are elementwise and, of functions, the bytes that an earlier launch of the same
+/// function had read already.
 pub fn of(module: &Module) -> String {
     let ctx = module.ctx();
     let mut in_programs: FxHashMap<&str, usize> = FxHashMap::default();
@@ -28,7 +28,8 @@ pub fn of(module: &Module) -> String {
             *counts.entry(name.text(ctx)).or_default() += 1;
         }
     }
-    let counts = if in_programs.is_empty() { in_functions } else { in_programs };
+    let is_of_functions = in_programs.is_empty();
+    let counts = if is_of_functions { in_functions } else { in_programs };
     let header = ["kernel", "launches", "flops", "bytes", "flops/byte", "fused"].map(str::to_owned);
     let mut rows = vec![header];
     let mut totals = [[0u64; 3]; 2];
@@ -57,9 +58,11 @@ pub fn of(module: &Module) -> String {
     for (name, [launches, flops, bytes]) in ["total", "elementwise"].into_iter().zip(totals) {
         rows.push(row(name, launches, Some((flops, bytes)), String::new()));
     }
-    let mut again = row("read again", 0, None, String::new());
-    (again[1], again[3]) = ("-".into(), read_again(module).to_string());
-    rows.push(again);
+    if is_of_functions {
+        let mut again = row("read again", 0, None, String::new());
+        (again[1], again[3]) = ("-".into(), read_again(module).to_string());
+        rows.push(again);
+    }
     render(&rows)
 }
 

@@ -50,11 +50,14 @@ fn edit_plan(args: &[String], _stdin: &[u8], _cwd: &Path) -> Output {
 fn main() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let examples = root.join("examples").to_string_lossy().into_owned();
-    let suite = Suite::new(root.join("test/lit/piper-run"))
+    let mut suite = Suite::new(root.join("test/lit/piper-run"))
         .tool("piper-run", piper_run)
         .tool("edit-plan", edit_plan)
         .external("head")
         .feature("piper-run")
         .substitution("%examples", &examples);
+    if cfg!(feature = "llvm") {
+        suite = suite.feature("llvm");
+    }
     suite.run().exit();
 }

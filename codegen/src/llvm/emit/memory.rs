@@ -251,14 +251,11 @@ impl<'c> Emitter<'c> {
     }
 
     /// Emits `body` so that what it stores with [`Self::store_result`] goes past the caches, and once more without for when
-    /// one of `results` does not lie at a whole virtual vector. Where the `body` may have any number of lanes, it gets so many that
-    /// narrow results, too, fill a cache line with each store: half a line past the caches costs as much as a whole one.
-    pub(crate) fn streaming(&self, results: &[P<'c>], has_any_lanes: bool, body: impl Fn()) {
+    /// one of `results` does not lie at a whole virtual vector. The former has `widened` times as many lanes as the latter.
+    pub(crate) fn streaming(&self, results: &[P<'c>], widened: u64, body: impl Fn()) {
         let address = |p: &P<'c>| built(self.b.build_ptr_to_int(p.address, self.i64(), ""));
         let bits = results.iter().map(address).reduce(|a, b| built(self.b.build_or(a, b, "")));
         let Some(bits) = bits else { return body() };
-        let narrowest = results.iter().map(|p| p.element.bytes()).min().unwrap_or(1);
-        let widened = if has_any_lanes { (self.dtype().bytes() / narrowest).max(1) } else { 1 };
         let is_aligned =
             self.icmp(inkwell::IntPredicate::EQ, self.irem(bits, super::VIRTUAL_BYTES), self.n(0));
         let streamed = || {

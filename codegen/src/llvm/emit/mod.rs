@@ -25,8 +25,7 @@ pub(crate) type V<'c> = BasicValueEnum<'c>;
 pub(crate) type I<'c> = IntValue<'c>;
 pub(crate) use memory::{Local, P};
 
-/// Bytes of the virtual vector.
-const VIRTUAL_BYTES: u64 = 64;
+use crate::blocking::VIRTUAL_BYTES;
 
 /// Building fails only when the builder has no position or an operand's type is wrong: a defect of this crate.
 pub(crate) fn built<T>(result: Result<T, BuilderError>) -> T {

@@ -112,7 +112,7 @@ func.func @residual(%h: tensor<4x8xf32>, %g: tensor<8xf32>, %d_n: tensor<4x8xf32
   func.return %s : tensor<4x8xf32>
 }
 
-// Two sums, or one of what is read elsewhere: launches of their own.
+// What is read elsewhere is written as it is: the sum is a launch of its own.
 // CHECK: func.func @twice_read
 // CHECK-NEXT: [[N:%.*]] = kernel.launch @norm_dx1(%h, %g, %d_n)
 // CHECK-NEXT: [[S:%.*]] = kernel.launch @map{{[0-9]+}}(
@@ -133,4 +133,31 @@ func.func @with_constant(%h: tensor<4x8xf32>, %g: tensor<8xf32>, %d_n: tensor<4x
   %d_h = nn.rms_norm_dx %h, %g, %d_n {eps = 1.0e-5} : (tensor<4x8xf32>, tensor<8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
   %s = nn.add %one, %d_h : tensor<4x8xf32>
   func.return %s : tensor<4x8xf32>
+}
+
+// Whichever term the gradient is, and whatever the other one is: here what the norm's gradient reads, too.
+// CHECK: func.func @its_own_argument
+// CHECK-NEXT: [[S:%.*]] = kernel.launch @norm_dx{{[0-9]+}}(%h, %g, %d_n, %d_n)
+// CHECK-NEXT: func.return [[S]]
+func.func @its_own_argument(%h: tensor<4x8xf32>, %g: tensor<8xf32>, %d_n: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %d_h = nn.layer_norm_dx %h, %g, %d_n {eps = 1.0e-5} : (tensor<4x8xf32>, tensor<8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %s = nn.add %d_h, %d_n : tensor<4x8xf32>
+  func.return %s : tensor<4x8xf32>
+}
+
+// Of two gradients one adds the other; a second sum is a launch of its own, and so is a gradient added to itself.
+// CHECK: func.func @sums
+// CHECK: [[A:%.*]] = kernel.launch @norm_dx{{[0-9]+}}(%h, %g, %d_n)
+// CHECK-NEXT: [[B:%.*]] = kernel.launch @norm_dx{{[0-9]+}}(%h, %g, %d_m, [[A]])
+// CHECK-NEXT: [[C:%.*]] = kernel.launch @norm_dx{{[0-9]+}}(%h, %g, %d_o)
+// CHECK-NEXT: [[D:%.*]] = kernel.launch @map{{[0-9]+}}([[C]], [[B]])
+// CHECK-NEXT: func.return [[D]]
+func.func @sums(%h: tensor<4x8xf32>, %g: tensor<8xf32>, %d_n: tensor<4x8xf32>, %d_m: tensor<4x8xf32>, %d_o: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %a = nn.rms_norm_dx %h, %g, %d_n {eps = 1.0e-5} : (tensor<4x8xf32>, tensor<8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %b = nn.rms_norm_dx %h, %g, %d_m {eps = 1.0e-5} : (tensor<4x8xf32>, tensor<8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %s = nn.add %a, %b : tensor<4x8xf32>
+  %c = nn.rms_norm_dx %h, %g, %d_o {eps = 1.0e-5} : (tensor<4x8xf32>, tensor<8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %twice = nn.add %c, %c : tensor<4x8xf32>
+  %t = nn.add %s, %twice : tensor<4x8xf32>
+  func.return %t : tensor<4x8xf32>
 }
