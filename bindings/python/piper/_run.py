@@ -325,10 +325,21 @@ def compile(  # noqa: A001 - the name that such a function has everywhere
     core = ir.module._compile(
         plan, kernels=kernels, gradients=gradients, fixed_tree=fixed_tree, command=command
     )
-    functions = [op for op in ir.module.walk() if op.name == "func.func"]
-    blocks = [block for op in functions for region in op.regions for block in region[:1]]
-    names = [value.name for block in blocks for value in block.arguments]
-    return Executable(core, [name for name in names if name is not None])
+    return Executable(core, _input_names(ir.module, plan))
+
+
+def _input_names(module: Module, plan: str | None) -> list[str]:
+    """The arguments of the function that a plan is for, in order; of the only plan if none is named."""
+    ops = module.walk()
+    plans = [op for op in ops if op.name == "strategy.plan" and plan in (None, op.symbol)]
+    if len(plans) != 1:
+        return []
+    called = plans[0]["function"].text.removeprefix("@").strip('"')
+    for op in ops:
+        if op.name == "func.func" and op.symbol == called and op.parent == plans[0].parent:
+            blocks = [block for region in op.regions for block in region[:1]]
+            return [value.name for block in blocks for value in block.arguments if value.name is not None]
+    return []
 
 
 def load(path: str | os.PathLike[str]) -> Executable:

@@ -106,6 +106,17 @@ def test_arrays_in_order_are_those_of_forward(batch: Arrays) -> None:
     assert [r.loss for r in ordered] != [r.loss for r in piper.runtime.execute(plan, [batch["tokens"], batch["targets"]])]
 
 
+def test_the_order_of_arrays_is_that_of_the_function_of_the_plan(batch: Arrays) -> None:
+    text = piper.generate_ir(Model(), optimizer=SGD).text
+    arguments = ", ".join(f"%{name}: tensor<16x2xi32>" for name in ("targets", "tokens"))
+    other = f"  func.func @other({arguments}) {{\n    func.return\n  }}\n"
+    text = text.replace("  strategy.plan @train", f"{other}  strategy.plan @train")
+    plan = piper.compile(text)
+    assert [name for name, _, _ in plan.inputs] == ["tokens", "targets"]
+    ordered = piper.runtime.execute(plan, [batch["tokens"], batch["targets"]])
+    assert [r.loss for r in ordered] == [r.loss for r in piper.runtime.execute(plan, batch)]
+
+
 def test_bfloat16_is_bits() -> None:
     numbers = np.array([1.0, -2.5, 3.0e38, 1e-40, np.inf, 1.00390625, 1.01171875], np.float32)
     bits = piper.f32_to_bf16(numbers)
