@@ -202,9 +202,9 @@ def generate_ir(
 
 
 def _with(strategy: Strategy, further: Iterable[Directive | _Directing | Annotation]) -> Strategy:
-    if isinstance(further, (Directive, _Directing, Annotation)) or not isinstance(further, Iterable):
-        further = [further]
-    for one in further:
+    # A string can be walked through, but each of its letters is as little a directive as all of it.
+    is_one = isinstance(further, (Directive, _Directing, Annotation, str, bytes))
+    for one in [further] if is_one or not isinstance(further, Iterable) else further:
         if isinstance(one, Annotation):
             strategy = one.added_to(strategy)
         elif isinstance(one, (Directive, _Directing)):

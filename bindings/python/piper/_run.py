@@ -15,7 +15,9 @@ from . import _codegen_child, _piper
 from ._arrays import packed, unpacked
 from ._errors import PiperError
 from ._ir import IR
+from ._numbers import whole
 from ._piper import Module, Simulation
+from ._trace import finite
 
 __all__ = [
     "DevicePlan",
@@ -142,14 +144,16 @@ class Executable(Sequence[DevicePlan]):
 
         A step fails after ``timeout`` seconds without any device starting a new instruction.
         """
+        numbers = {}
         for name, value, least in [("seed", seed, 0), ("threads_per_device", threads_per_device, 1)]:
-            if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 2**64:
+            number = whole(value)
+            if number is None or not least <= number < 2**64:
                 raise PiperError.of(f"{name} is a number from {least} to 2**64 - 1, not {value!r}")
-        if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not 0 <= timeout < 2**64:
+            numbers[name] = number
+        seconds = finite(timeout, "timeout")
+        if not 0 <= seconds < 2**64:
             raise PiperError.of(f"timeout is a number of seconds, 0 or more, not {timeout!r}")
-        core = self._core.train(
-            seed=seed, timeout=timeout, threads_per_device=threads_per_device, trace=trace
-        )
+        core = self._core.train(timeout=seconds, trace=trace, **numbers)
         return Training(core, self._inputs)
 
     def __str__(self) -> str:

@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 
 from . import _piper
 from ._errors import PiperError
-from ._trace import Place, Tags, _GRAPH, caller, current_graph
-from .nn._module import _number
+from ._numbers import whole
+from ._trace import Place, Tags, _GRAPH, caller, current_graph, number_text
 
 __all__ = ["AdamW", "Annotation", "Directive", "SGD", "Strategy", "annotate", "directive", "strategy_of"]
 
@@ -67,14 +67,14 @@ class AdamW:
         """As modules write it."""
         if not isinstance(self.betas, (tuple, list)) or len(self.betas) != 2:
             raise PiperError.of(f"betas of AdamW are two numbers, not {self.betas!r}")
-        first, second = (_number(beta, "each of betas of AdamW") for beta in self.betas)
-        parts = [f"lr = {_number(self.lr, 'lr of AdamW')}", f"betas = [{first}, {second}]"]
-        parts.append(f"eps = {_number(self.eps, 'eps of AdamW')}")
-        decay = _number(self.weight_decay, "weight_decay of AdamW")
+        first, second = (number_text(beta, "each of betas of AdamW") for beta in self.betas)
+        parts = [f"lr = {number_text(self.lr, 'lr of AdamW')}", f"betas = [{first}, {second}]"]
+        parts.append(f"eps = {number_text(self.eps, 'eps of AdamW')}")
+        decay = number_text(self.weight_decay, "weight_decay of AdamW")
         if self.weight_decay:
             parts.append(f"weight_decay = {decay}")
         if self.clip is not None:
-            parts.append(f"clip = {_number(self.clip, 'clip of AdamW')}")
+            parts.append(f"clip = {number_text(self.clip, 'clip of AdamW')}")
         return f"adamw <{', '.join(parts)}>"
 
 
@@ -89,8 +89,8 @@ class SGD:
         """As modules write it."""
         momentum = ""
         if self.momentum is not None:
-            momentum = f", momentum = {_number(self.momentum, 'momentum of SGD')}"
-        return f"sgd <lr = {_number(self.lr, 'lr of SGD')}{momentum}>"
+            momentum = f", momentum = {number_text(self.momentum, 'momentum of SGD')}"
+        return f"sgd <lr = {number_text(self.lr, 'lr of SGD')}{momentum}>"
 
 
 _NUMBERS = ("data_parallel", "pipeline_parallel", "expert_parallel", "zero_stage", "microbatches")
@@ -317,11 +317,12 @@ def _listed(numbers: Iterable[int]) -> str:
 
 
 def _whole(value: object, what: str, place: Place | None = None) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+    number = whole(value)
+    if number is None or number < 1:
         raise PiperError.of(f"{what} is a number from 1, not {value!r}", place=place)
-    if value >= 2**31:
+    if number >= 2**31:
         raise PiperError.of(f"{what} is less than 2**31, not {value}", place=place)
-    return value
+    return number
 
 
 _COMMON = ("microbatches", "communication_overlap", "memory_optimization")
@@ -351,7 +352,7 @@ def _dualpipe(given: Directive, ranks: int) -> tuple[str, int, dict[str, Any]]:
 
 
 def _pipeline(given: Directive, ranks: int) -> tuple[str, int, dict[str, Any]]:
-    options = given.taken("schedule", "stages_per_rank", "group", *_COMMON)
+    options = dict(given.taken("schedule", "stages_per_rank", "group", *_COMMON))
     wanted = str(options.get("schedule", "1F1B"))
     bare = "".join(c for c in wanted.lower() if c.isalnum())
     known = {"".join(c for c in name if c.isalnum()): (name, placed) for name, _, placed in _piper.schedules()}
@@ -363,14 +364,14 @@ def _pipeline(given: Directive, ranks: int) -> tuple[str, int, dict[str, Any]]:
     per_rank = options.get("stages_per_rank", 2 if several else 1)
     per_rank = _whole(per_rank, "stages_per_rank", given.place)
     if "group" in options:
-        _whole(options["group"], "group", given.place)
-    return name, ranks * per_rank, dict(options)
+        options["group"] = _whole(options["group"], "group", given.place)
+    return name, ranks * per_rank, options
 
 
 def _zero(given: Directive, said: int | None) -> int:
     options = given.taken("stage", "partition", *_COMMON)
     kind = _kind(given)
-    wanted: list[tuple[str, int]] = []
+    wanted: list[tuple[str, object]] = []
     if kind != "zero":
         wanted.append((f"directive {given.name!r}", int(kind[-1])))
     if "stage" in options:
@@ -387,14 +388,17 @@ def _zero(given: Directive, said: int | None) -> int:
         wanted.append((f"partition={options['partition']!r}", len(parts)))
     if said is not None:
         wanted.append((f"zero_stage={said}", said))
-    for what, stage in wanted:
-        if isinstance(stage, bool) or not isinstance(stage, int) or stage not in (0, 1, 2, 3):
+    stages: list[int] = []
+    for what, value in wanted:
+        stage = whole(value)
+        if stage is None or stage not in (0, 1, 2, 3):
             raise given.wrong(f"{what}: a stage of ZeRO is 0, 1, 2 or 3")
-        if stage != wanted[0][1]:
+        stages.append(stage)
+        if stage != stages[0]:
             raise given.wrong(
                 f"{wanted[0][0]} and {what} say different stages of ZeRO", hint="leave one of them out"
             )
-    return wanted[0][1] if wanted else 1
+    return stages[0] if stages else 1
 
 
 def _expert_options(given: Directive) -> None:
@@ -485,9 +489,10 @@ class Annotation:
                     place=self._place,
                 )
             if name == "zero_stage":
-                if isinstance(value, bool) or not isinstance(value, int) or value not in (0, 1, 2, 3):
+                stage = whole(value)
+                if stage is None or stage not in (0, 1, 2, 3):
                     raise PiperError.of(f"zero_stage is 0, 1, 2 or 3, not {value!r}", place=self._place)
-                numbers[name] = value
+                numbers[name] = stage
             else:
                 numbers[name] = _whole(value, name, self._place)
         return numbers
@@ -499,10 +504,10 @@ class Annotation:
             tags[self._tag] = graph.counters.get(self._tag, 0)
             graph.counters[self._tag] = graph.counters.get(self._tag, 0) + 1
         for name, value in self.values.items():
-            is_number = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
-            if not is_number and not isinstance(value, str):
+            tag = value if isinstance(value, str) else whole(value)
+            if tag is None or (isinstance(tag, int) and abs(tag) >= 2**63):
                 raise PiperError.of(f"a tag is a number or a string, not {name}={value!r}", place=self._place)
-            tags[name] = value
+            tags[name] = tag
         for name in tags:
             if name in ("MB", "PASS"):
                 raise PiperError.of(f"the compiler itself gives the tag {name!r}", place=self._place)

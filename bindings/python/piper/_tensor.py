@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from ._errors import PiperError
+from ._numbers import whole
 
 __all__ = ["DType", "TensorType", "bf16", "f32", "f64", "i32"]
 
@@ -51,10 +52,13 @@ class DType:
 
     def __getitem__(self, shape: int | tuple[int, ...]) -> TensorType:
         sizes = shape if isinstance(shape, tuple) else (shape,)
+        numbers = []
         for size in sizes:
-            if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+            number = whole(size)
+            if number is None or number < 1:
                 raise PiperError.of(f"a size of a tensor is a number from 1, not {size!r}")
-        return TensorType(sizes, self.name)
+            numbers.append(number)
+        return TensorType(tuple(numbers), self.name)
 
     def __str__(self) -> str:
         return self.name

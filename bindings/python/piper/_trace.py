@@ -35,6 +35,7 @@ __all__ = [
     "checked_operand",
     "current_graph",
     "finite",
+    "number_text",
     "operation",
 ]
 
@@ -279,6 +280,13 @@ def finite(value: float, what: str) -> float:
         if _is_number(value) and math.isfinite(value):
             return float(value)
     raise PiperError.of(f"{what} is a finite number, not {_shown(value)}", place=caller())
+
+
+def number_text(value: float, what: str) -> str:
+    """A finite number as modules write it: ``1.0e-08``."""
+    text = repr(finite(value, what))
+    mantissa, e, exponent = text.partition("e")
+    return f"{mantissa if '.' in mantissa else mantissa + '.0'}{e}{exponent}"
 
 
 def _is_number(value: object) -> bool:

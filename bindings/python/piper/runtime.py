@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._errors import PiperError
+from ._numbers import whole
 from ._run import Executable, StepResult, Training
 
 __all__ = ["Runtime", "execute"]
@@ -27,7 +28,8 @@ def execute(
     """
     if not isinstance(plan, (Executable, Training)):
         raise PiperError.of(f"execute takes what piper.compile gives, not {plan!r}")
-    if isinstance(steps, bool) or not isinstance(steps, int) or steps < 0:
+    number = whole(steps)
+    if number is None or number < 0:
         raise PiperError.of(f"steps is a number from 0, not {steps!r}")
     training = plan if isinstance(plan, Training) else plan.train(seed=seed)
     batch: Mapping[str, Any]
@@ -42,7 +44,7 @@ def execute(
                 f"{len(inputs)} arrays are given for {len(names)} inputs", hint=f"they are {', '.join(names)}"
             )
         batch = dict(zip(names, inputs, strict=True))
-    return [training.step(batch) for _ in range(steps)]
+    return [training.step(batch) for _ in range(number)]
 
 
 class Runtime:

@@ -115,6 +115,8 @@ GENERATED: list[tuple[dict[str, Any], str]] = [
     ({"inputs": [1]}, "inputs are types or arrays by name, not [1]"),
     ({"inputs": {"tokens": [[1, 2], [3]]}}, "'tokens' is given what is no array"),
     ({"directives": ["ZeRO"]}, "'ZeRO' is no directive"),
+    ({"directives": "ZeRO"}, "'ZeRO' is no directive"),
+    ({"directives": b"ZeRO"}, "b'ZeRO' is no directive"),
     ({"directives": 3}, "3 is no directive"),
     ({"directives": [directive("ZeRO", stage=True), annotate(data_parallel=2)]}, "a stage of ZeRO is 0, 1, 2 or 3"),
     ({"directives": [annotate(zero_stage=True)]}, "zero_stage is 0, 1, 2 or 3, not True"),
@@ -140,9 +142,13 @@ def test_what_a_run_is_given_is_checked(batch: Arrays) -> None:
         ({"seed": 2**64}, "seed is a number from 0"),
         ({"seed": 0.5}, "seed is a number from 0"),
         ({"threads_per_device": 0}, "threads_per_device is a number from 1"),
-        ({"timeout": float("nan")}, "timeout is a number of seconds, 0 or more, not nan"),
+        ({"timeout": float("nan")}, "timeout is a finite number, not nan"),
         ({"timeout": -1}, "timeout is a number of seconds"),
-        ({"timeout": "a"}, "timeout is a number of seconds"),
+        ({"timeout": 1e300}, "timeout is a number of seconds"),
+        ({"timeout": "a"}, "timeout is a finite number, not 'a'"),
+        ({"seed": np.float64(1)}, "seed is a number from 0"),
+        ({"seed": np.bool_(True)}, "seed is a number from 0"),
+        ({"threads_per_device": np.array([1, 2])}, "threads_per_device is a number from 1"),
     ]
     for given, text in settings:
         with pytest.raises(piper.PiperError) as caught:
@@ -167,6 +173,32 @@ def test_what_a_run_is_given_is_checked(batch: Arrays) -> None:
     assert "whole batch" not in str(caught.value) and "wherever its shards are" in str(caught.value)
     with pytest.raises(piper.PiperError, match="no state is called 'heat'"):
         training.state("heat")
+
+
+def test_numbers_of_numpy_are_numbers(batch: Arrays) -> None:
+    two, one = np.int64(2), np.uint8(1)
+
+    @annotate(data_parallel=two, pipeline_parallel=np.int32(2), zero_stage=one, microbatches=np.int16(4))
+    @directive("Pipeline", schedule="looped_bfs", stages_per_rank=one)
+    @directive("ZeRO", stage=one)
+    class Numbers(nn.Module):
+        def __init__(self) -> None:
+            self.table = nn.Embedding(np.int64(8), np.int64(4))
+            self.head = nn.Linear(np.int64(4), np.int64(8))
+
+        def forward(self, tokens: piper.i32[np.int64(16), np.uint8(2)], targets: piper.i32[16, 2]) -> piper.Tensor:  # type: ignore[valid-type]
+            with annotate("A", at=np.int64(7)):
+                x = self.table(tokens)
+            return nn.cross_entropy(self.head(x), targets)
+
+    ir = piper.generate_ir(Numbers(), optimizer=piper.SGD(lr=np.float32(0.5)))
+    assert "at = 7" in ir.text and ir.mesh == [("pp", 2), ("dp", 2)]
+    plan = piper.compile(ir, np.int64(4))
+    settings = {"seed": np.int64(3), "threads_per_device": np.int32(2), "timeout": np.float32(60)}
+    training = plan.train(**settings)
+    results = piper.runtime.execute(training, batch, steps=np.int64(2))
+    assert [r.step for r in results] == [1, 2]
+    assert [r.loss for r in results] == [r.loss for r in piper.runtime.execute(plan, batch, steps=2, seed=3)]
 
 
 def test_numbers_that_are_too_large_are_no_attributes() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .._tensor import DType, TensorType, dtype_name
-from .._trace import Arithmetic, Tensor, _GRAPH, finite, operation
+from .._trace import Arithmetic, Tensor, _GRAPH, number_text, operation
 
 __all__ = [
     "Embedding",
@@ -34,25 +34,22 @@ class Init:
         return f"<Init {self.text}>"
 
 
-def _number(value: float, what: str = "a number of an initial value") -> str:
-    text = repr(finite(value, what))
-    mantissa, e, exponent = text.partition("e")
-    return f"{mantissa if '.' in mantissa else mantissa + '.0'}{e}{exponent}"
+_OF_INIT = "a number of an initial value"
 
 
 def normal(mean: float = 0.0, std: float = 0.02) -> Init:
     """Normally distributed."""
-    return Init(f"normal<{_number(mean)}, {_number(std)}>")
+    return Init(f"normal<{number_text(mean, _OF_INIT)}, {number_text(std, _OF_INIT)}>")
 
 
 def uniform(low: float, high: float) -> Init:
     """Uniform in ``[low, high)``."""
-    return Init(f"uniform<{_number(low)}, {_number(high)}>")
+    return Init(f"uniform<{number_text(low, _OF_INIT)}, {number_text(high, _OF_INIT)}>")
 
 
 def constant_init(value: float) -> Init:
     """All of one value."""
-    return Init(f"constant<{_number(value)}>")
+    return Init(f"constant<{number_text(value, _OF_INIT)}>")
 
 
 #: All zero.
