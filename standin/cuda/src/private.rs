@@ -1,7 +1,9 @@
 //! What the stand-ins `libnccl.so.2` and `libcublasLt.so.12` need beyond the driver's interface: work of their own on a stream,
 //! which may block the device, and device memory from within that work.
 
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{CStr, c_void};
+
+use piper_standin_interface::abi::{DeviceOf, Free, Range, Read, Submission, Submit, Write};
 
 use crate::abi::{Code, Handle};
 use crate::call::{calls, put};
@@ -10,15 +12,10 @@ use crate::memory;
 use crate::queue::{Order, Task, submit};
 use crate::stream::stream;
 
-/// Work of the other library. It gives zero, or a `CUresult` after it has said on standard error what was wrong.
-type Run = unsafe extern "C" fn(*mut c_void) -> u32;
-/// Frees what the work was given, once it will not run again.
-type Drop = unsafe extern "C" fn(*mut c_void);
-
 /// What the work is given, and how it is freed.
 struct Data {
     data: usize,
-    free: Drop,
+    free: Free,
 }
 
 impl Data {
@@ -28,19 +25,11 @@ impl Data {
     }
 }
 
-impl std::ops::Drop for Data {
+impl Drop for Data {
     fn drop(&mut self) {
         // SAFETY: the other library gave both together, and this is the only owner.
         unsafe { (self.free)(self.pointer()) }
     }
-}
-
-/// Bytes on the device, as address and length.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub(crate) struct Range {
-    start: u64,
-    bytes: u64,
 }
 
 /// Ranges that the other library gives.
@@ -59,13 +48,11 @@ unsafe fn ranges(ranges: *const Range, count: usize) -> Vec<(u64, u64)> {
 /// Work of another library, and what it reads and writes.
 ///
 /// # Safety
-/// `name` is a string, `read` and `written` have as many entries, and `run` may be called with `data` until `free` was.
-unsafe fn task(
-    name: *const c_char,
-    (run, data, free): (Run, *mut c_void, Drop),
-    (read, reads): (*const Range, usize),
-    (written, writes): (*const Range, usize),
-) -> Task {
+/// `submission` holds what its fields say.
+unsafe fn task(submission: *const Submission) -> Task {
+    // SAFETY: the caller's promise.
+    let Submission { name, run, data, free, read, reads, written, writes } =
+        unsafe { submission.read() };
     let data = Data { data: data.expose_provenance(), free };
     // SAFETY: the caller's promise.
     let (name, read, written) = unsafe {
@@ -82,39 +69,23 @@ unsafe fn task(
     })
 }
 
+// What libraries take the functions of these names to be.
+const _: [Submit; 2] = [piperStandinLaunch, piperStandinSubmit];
+const _: (Read, Write, DeviceOf) = (piperStandinRead, piperStandinWrite, piperStandinDeviceOf);
+
 calls! {
     /// Puts work onto a stream, as a kernel is: it may be started whenever what it waits for is done.
-    fn piperStandinLaunch(
-        handle: Handle,
-        name: *const c_char,
-        run: Run,
-        data: *mut c_void,
-        free: Drop,
-        read: *const Range,
-        reads: usize,
-        written: *const Range,
-        writes: usize,
-    ) {
+    fn piperStandinLaunch(handle: Handle, submission: *const Submission) {
         // SAFETY: the other library's text, work and ranges.
-        let task = unsafe { task(name, (run, data, free), (read, reads), (written, writes)) };
+        let task = unsafe { task(submission) };
         let stream = stream(handle)?;
         submit(&stream, task, &[]).map(|_| ())
     }
 
     /// Puts work onto a stream. Work that was put onto the device before it through this call is never overtaken.
-    fn piperStandinSubmit(
-        handle: Handle,
-        name: *const c_char,
-        run: Run,
-        data: *mut c_void,
-        free: Drop,
-        read: *const Range,
-        reads: usize,
-        written: *const Range,
-        writes: usize,
-    ) {
+    fn piperStandinSubmit(handle: Handle, submission: *const Submission) {
         // SAFETY: the other library's text, work and ranges.
-        let mut task = unsafe { task(name, (run, data, free), (read, reads), (written, writes)) };
+        let mut task = unsafe { task(submission) };
         task.order = Order::Submitted;
         let stream = stream(handle)?;
         submit(&stream, task, &[]).map(|_| ())

@@ -1,21 +1,15 @@
 //! The stand-in driver, loaded: work on its streams, device memory from within that work, and the calls of its own interface that
 //! libraries need.
 
-use std::ffi::{CString, c_char, c_void};
+use std::ffi::{CString, c_void};
 use std::fmt;
 use std::sync::OnceLock;
 
 use libloading::Library;
 
-/// Bytes on a device.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Range {
-    /// Address of the first.
-    pub start: u64,
-    /// How many.
-    pub bytes: u64,
-}
+use crate::abi::{DeviceOf, Read, Submission, Submit, Write};
+
+pub use crate::abi::Range;
 
 /// Work on a stream, done on the device's thread; a graph may run it more than once. It gives zero, or a `CUresult` after it has said
 /// what was wrong.
@@ -55,27 +49,13 @@ impl fmt::Display for DriverError {
 
 impl std::error::Error for DriverError {}
 
-type Run = unsafe extern "C" fn(*mut c_void) -> u32;
-type Free = unsafe extern "C" fn(*mut c_void);
-type Submit = unsafe extern "C" fn(
-    usize,
-    *const c_char,
-    Run,
-    *mut c_void,
-    Free,
-    *const Range,
-    usize,
-    *const Range,
-    usize,
-) -> u32;
-
 /// The functions that are used.
 struct Driver {
     launch: Submit,
     submit: Submit,
-    read: unsafe extern "C" fn(u64, *mut u8, usize) -> u32,
-    write: unsafe extern "C" fn(u64, *const u8, usize) -> u32,
-    device_of: unsafe extern "C" fn(usize, *mut i32) -> u32,
+    read: Read,
+    write: Write,
+    device_of: DeviceOf,
     device: unsafe extern "C" fn(*mut i32) -> u32,
     context: unsafe extern "C" fn(*mut usize) -> u32,
     set_context: unsafe extern "C" fn(usize) -> u32,
@@ -91,7 +71,7 @@ fn load() -> Result<Driver, String> {
     let library: &'static Library = Box::leak(Box::new(library));
     macro_rules! symbol {
         ($name:literal) => {
-            // SAFETY: the type is the function's, as standin/cuda declares it.
+            // SAFETY: the type is the function's: standin/cuda checks its own, and `cuda.h` has the others.
             *unsafe { library.get($name) }.map_err(|_| {
                 "libcuda.so.1 is not the stand-in; the stand-ins of libraries work with that alone"
                     .to_string()
@@ -158,21 +138,18 @@ pub fn submit(
         Order::Submitted => driver.submit,
     };
     let name = CString::new(name).unwrap_or_default();
-    let data = Box::into_raw(Box::new(work)).cast();
-    // SAFETY: the functions are the driver's; it copies the name and the ranges, and owns `data` from here on.
-    let code = unsafe {
-        call(
-            stream,
-            name.as_ptr(),
-            run,
-            data,
-            free,
-            read.as_ptr(),
-            read.len(),
-            written.as_ptr(),
-            written.len(),
-        )
+    let submission = Submission {
+        name: name.as_ptr(),
+        run,
+        data: Box::into_raw(Box::new(work)).cast(),
+        free,
+        read: read.as_ptr(),
+        reads: read.len(),
+        written: written.as_ptr(),
+        writes: written.len(),
     };
+    // SAFETY: the functions are the driver's; it copies the name and the ranges, and owns the work from here on.
+    let code = unsafe { call(stream, &submission) };
     checked(code, "the stream")
 }
 
