@@ -149,9 +149,18 @@ fn check_rank(rank: i32, count: i32) -> Result<(u32, u32)> {
     Ok((rank as u32, count as u32))
 }
 
+/// Refuses what is made in a context while none is current.
+fn needs_context(what: &str) -> Result {
+    match driver::current_context()? {
+        0 => Err(Failure::new(Code::CUDA_ERROR, format!("{what} needs a current context"))),
+        _ => Ok(()),
+    }
+}
+
 /// Makes a communicator: now, or at the end of the group.
 fn init(to: *mut Handle, count: i32, id: UniqueId, rank: i32, config: Config) -> Result {
     let (rank, count) = check_rank(rank, count)?;
+    needs_context("a communicator")?;
     let made = Communicator::new(rank, count, driver::current_device()?, config);
     let handle = insert(made.clone());
     // SAFETY: the caller's place for the result.
@@ -301,6 +310,7 @@ calls! {
 
     /// Memory of the current device.
     fn ncclMemAlloc(to: *mut u64, bytes: usize) {
+        needs_context("memory")?;
         let address = driver::alloc(bytes)?;
         // SAFETY: the caller's place for the result.
         unsafe { put(to, address) }

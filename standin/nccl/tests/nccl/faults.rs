@@ -141,6 +141,33 @@ fn alone() {
 }
 
 #[test]
+fn what_is_made_in_a_context_needs_one() {
+    run("faults::no_context", &[]);
+}
+
+#[test]
+#[ignore = "needs the libraries by name: run by the test above"]
+fn no_context() {
+    let id = unique_id();
+    let mut made = 0_usize;
+    let mut join = || {
+        let code = call!(nccl, ncclCommInitRank(
+            &mut made => *mut usize, 1 => i32, id => UniqueId, 0 => i32
+        ));
+        (code, last_error(0))
+    };
+    let wanted = "ncclCommInitRank: a communicator needs a current context";
+    assert_eq!(join(), (1, wanted.to_owned()));
+    // Nor is one that was current any good.
+    device(0);
+    ok!(cuda, cuCtxSetCurrent(0 => usize));
+    assert_eq!(join(), (1, wanted.to_owned()));
+    let mut address = 0_u64;
+    let code = call!(nccl, ncclMemAlloc(&mut address => *mut u64, 64 => usize));
+    assert_eq!((code, &*last_error(0)), (1, "ncclMemAlloc: memory needs a current context"));
+}
+
+#[test]
 fn wrong_arguments_are_refused() {
     run("faults::arguments", &[TWO]);
 }
