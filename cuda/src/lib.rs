@@ -14,6 +14,7 @@
 //!                  worker.rs graph.rs  issues them, once a step; or replays a graph     ┘
 //!                  recorder.rs         when each instruction ran, for traces
 //!                  session.rs          steps, outputs, what went wrong and where
+//!                  remarks.rs          what is said of how the plan is run
 //!                  state.rs            parameters and optimizer state between steps
 //! ```
 //!
@@ -34,6 +35,7 @@ mod nccl;
 mod partition;
 mod products;
 mod recorder;
+mod remarks;
 mod rendezvous;
 mod resolve;
 mod session;

@@ -6,12 +6,12 @@
 
 #![allow(unsafe_code)]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{c_int, c_void};
 use std::fmt::Write;
 use std::ptr::null_mut;
 
-use piper_plan::{BufferId, Code, DType, Kind, Method, Plan, Product, Program};
+use piper_plan::{BufferId, Code, DType, Kind, Method, Param, Plan, Product, Program};
 use rustc_hash::FxHashMap;
 
 use crate::cublaslt::{CublasLt, NOT_SUPPORTED, Object, Way};
@@ -64,6 +64,8 @@ pub struct ProductCounts {
     pub taken: usize,
     /// Products that stay with the plan's kernels, by the reason.
     pub kept: BTreeMap<&'static str, usize>,
+    /// Partitions, as indices into those of the plan, on whose streams cuBLASLt computes a product.
+    pub partitions: BTreeSet<usize>,
 }
 
 impl ProductCounts {
@@ -74,6 +76,7 @@ impl ProductCounts {
         for (why, count) in &other.kept {
             *self.kept.entry(why).or_default() += count;
         }
+        self.partitions.extend(&other.partitions);
     }
 
     /// A line for people. Other processes have devices, and products, of their own.
@@ -189,18 +192,11 @@ impl Products {
                 continue;
             };
             let stream = usize::from(instr.stream);
-            // Only where nothing follows the sums does the verifier know the parameters to be those of a product.
-            let first = plan.kernels[kernel.index()].params.first().map(|param| param.dtype);
-            let (Some(dtype), false) = (first, product.epilogue) else {
-                *products.counts.kept.entry("for what follows their sums").or_default() += 1;
-                continue;
-            };
-            let kept = match dtype {
-                DType::F64 | DType::I32 => Some("for their element type"),
-                // Its handle is of the primary context.
-                _ if !device.is_primary(stream) => Some("for their green contexts"),
-                _ if product.k == 0 => Some("as they are empty"),
-                _ => {
+            let params = &plan.kernels[kernel.index()].params;
+            // Its handle is of the primary context.
+            let kept = match element_of(&product, params, device.is_primary(stream)) {
+                Err(why) => Some(why),
+                Ok(dtype) => {
                     let most = multiprocessors(plan, program, stream);
                     let at_bytes = |b: &BufferId| device.arena.at(program.buffer(*b).offset);
                     let operands: Vec<u64> = args.iter().map(at_bytes).collect();
@@ -215,9 +211,12 @@ impl Products {
                     }
                 }
             };
-            match kept {
-                Some(why) => *products.counts.kept.entry(why).or_default() += 1,
-                None => products.counts.taken += 1,
+            let counts = &mut products.counts;
+            if let Some(why) = kept {
+                *counts.kept.entry(why).or_default() += 1;
+            } else {
+                counts.taken += 1;
+                counts.partitions.extend(plan.partition_of(&program.streams[stream]));
             }
         }
         for bytes in products.workspace_bytes.clone() {
@@ -246,10 +245,7 @@ impl Products {
         operands: &[u64],
         most: u32,
     ) -> Result<Option<u64>, CudaError> {
-        let (Some(&a), Some(&b), Some(&c)) = (operands.first(), operands.get(1), operands.last())
-        else {
-            return Ok(None);
-        };
+        let [a, b, .., c] = *operands else { unreachable!("{VERIFIED}") };
         let layouts = self.layouts(kernel, product, dtype)?;
         let library = self.library;
         let description = make!(library, cublasLtMatmulDescCreate, COMPUTE_F32, F32);
@@ -406,6 +402,27 @@ impl Drop for Products {
     }
 }
 
+/// Why a product without an epilogue is known to have its parameters: `piper_plan::verify`, before the plan was loaded.
+const VERIFIED: &str = "verified: the parameters are those of the product";
+
+/// The element type of a product that cuBLASLt may compute, or why the product stays with the plan's kernels.
+fn element_of(
+    product: &Product,
+    params: &[Param],
+    is_primary: bool,
+) -> Result<DType, &'static str> {
+    // Comes first: what the parameters of such products are, nobody has verified.
+    if product.epilogue {
+        return Err("for what follows their sums");
+    }
+    match params.first().expect(VERIFIED).dtype {
+        DType::F64 | DType::I32 => Err("for their element type"),
+        _ if !is_primary => Err("for their green contexts"),
+        _ if product.k == 0 => Err("as they are empty"),
+        dtype => Ok(dtype),
+    }
+}
+
 /// Most multiprocessors of a stream: those of its partition, if kernels keep to it themselves; else 0 for all.
 fn multiprocessors(plan: &Plan, program: &Program, stream: usize) -> u32 {
     let of = plan.partition_of(&program.streams[stream]).map(|at| &plan.partitions[at]);
@@ -414,11 +431,13 @@ fn multiprocessors(plan: &Plan, program: &Program, stream: usize) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use piper_plan::{KernelDecl, Mode, Ptx, PtxLaunches};
+
     use super::*;
 
     #[test]
     fn what_goes_where_is_told() {
-        let mut counts = ProductCounts { launches: 9, taken: 3, kept: BTreeMap::new() };
+        let mut counts = ProductCounts { launches: 9, taken: 3, ..ProductCounts::default() };
         assert_eq!(
             counts.told("12.8.4", false),
             "cuBLASLt 12.8.4 computes 3 of 3 matrix products of a step (9 launches in all)"
@@ -429,10 +448,49 @@ mod tests {
         );
         let kept =
             BTreeMap::from([("for their element type", 1), ("for what follows their sums", 2)]);
-        counts.add(&ProductCounts { launches: 9, taken: 1, kept });
+        let partitions = BTreeSet::from([1]);
+        counts.add(&ProductCounts { launches: 9, taken: 1, kept, partitions });
+        assert_eq!(counts.partitions, BTreeSet::from([1]));
         assert_eq!(
             counts.told("12.8.4", false),
             "cuBLASLt 12.8.4 computes 4 of 7 matrix products of a step (18 launches in all); kept 1 for their element type, 2 for what follows their sums"
         );
+    }
+
+    #[test]
+    fn products_are_kept_for_what_keeps_them() {
+        let param = |dtype| Param { mode: Mode::Read, dtype, elems: 4 };
+        let plain = Product { m: 2, n: 2, k: 2, batch: 1, ..Product::default() };
+        let followed = Product { epilogue: true, ..plain };
+        assert_eq!(element_of(&plain, &[param(DType::Bf16)], true), Ok(DType::Bf16));
+        // Whatever its parameters are.
+        for params in [&[][..], &[param(DType::F64)]] {
+            assert_eq!(element_of(&followed, params, false), Err("for what follows their sums"));
+        }
+        let kept = |product, dtype, is_primary| element_of(product, &[param(dtype)], is_primary);
+        assert_eq!(kept(&plain, DType::F64, true), Err("for their element type"));
+        assert_eq!(kept(&plain, DType::F32, false), Err("for their green contexts"));
+        let empty = Product { k: 0, ..plain };
+        assert_eq!(kept(&empty, DType::F32, true), Err("as they are empty"));
+    }
+
+    /// That parameters are missing is no reason to keep a product, as no plan is loaded where they are.
+    #[test]
+    fn a_product_without_parameters_is_no_plan() {
+        let product = Some(Product { m: 2, n: 2, k: 2, batch: 1, ..Product::default() });
+        let kernel = KernelDecl {
+            symbol: "k".to_owned(),
+            params: Vec::new(),
+            scalars: 0,
+            workspace_bytes: 0,
+            cost: None,
+        };
+        let kernels = vec![PtxLaunches { stages: Vec::new(), product }];
+        let ptx = Ptx { kernels, ..Ptx::default() };
+        let plan = Plan { kernels: vec![kernel], code: Code::Ptx(ptx), ..Plan::default() };
+        let faults = piper_plan::verify(&plan);
+        let wanted =
+            "kernel k is said to be 1 product(s) of 2x2 and 2x2, which its parameters are not";
+        assert!(faults.iter().any(|fault| fault.message.contains(wanted)), "{faults:?}");
     }
 }

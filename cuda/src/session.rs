@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use piper_plan::{Code, Kind, Method, Plan};
+use piper_plan::{Code, Method, Plan};
 use piper_runtime::manifest::{self, Stored};
 use piper_runtime::{DataSource, DeviceStats, LoadError, StepError, StepReport, StopFlag, report};
 
@@ -312,37 +312,6 @@ impl Session {
         Some(all)
     }
 
-    /// Remarks on how the plan is run, for people.
-    pub fn remarks(&self) -> Vec<String> {
-        let (plan, options) = (&self.shared.plan, &self.shared.options);
-        let grids = plan.partitions.iter().enumerate().filter(|(_, p)| p.method == Method::Grid);
-        let products = self.products().and_then(|products| {
-            let library = CublasLt::open().ok()?;
-            Some(products.told(&library.version, options.world.size > 1))
-        });
-        let grids = grids.map(|(at, p)| {
-            let nccl = match p.ctas {
-                Some((_, most)) => format!("{most} blocks"),
-                None => "whatever NCCL takes".to_owned(),
-            };
-            let kernels = match most_blocks(plan, at) {
-                blocks if blocks <= u64::from(p.size) => format!("{} blocks", p.size),
-                blocks => format!("the {blocks} blocks that they were compiled for"),
-            };
-            let products = match options.gemm {
-                Gemm::Own => String::new(),
-                Gemm::CublasLt => {
-                    format!("; cuBLASLt is asked to fill {} multiprocessors, but chooses its own grids", p.size)
-                }
-            };
-            format!(
-                "partition {}: its communicators keep to {nccl}, its kernels to {kernels}{products}",
-                p.name
-            )
-        });
-        grids.chain(products).collect()
-    }
-
     /// Runs one step on all devices. All processes of a run call this together.
     ///
     /// # Errors
@@ -535,23 +504,6 @@ impl Session {
         let unpacked = unpacked.ok_or_else(|| failed("a message makes no sense".to_owned()))?;
         Ok(unpacked.into_iter().flatten().collect())
     }
-}
-
-/// Most blocks of a launch on the streams of a partition.
-fn most_blocks(plan: &Plan, partition: usize) -> u64 {
-    let Code::Ptx(ptx) = &plan.code else { return 0 };
-    let mut most = 0;
-    for program in &plan.programs {
-        for instr in &program.instrs {
-            let stream = &program.streams[usize::from(instr.stream)];
-            let is_here = plan.partition_of(stream) == Some(partition);
-            let Kind::Launch { kernel, .. } = &instr.kind else { continue };
-            for stage in ptx.kernels[kernel.index()].stages.iter().filter(|_| is_here) {
-                most = stage.grid.iter().map(|n| u64::from(*n)).product::<u64>().max(most);
-            }
-        }
-    }
-    most
 }
 
 /// Bytes of a communicator's name.

@@ -408,6 +408,63 @@ fn inner_product() {
 }
 
 #[test]
+fn a_partition_is_told_of_cublaslt_if_that_computes_there() {
+    on_standins("inner_partitions", 1, None);
+}
+
+/// Two partitions of grids: in one a product that cuBLASLt takes, in the other one that is kept.
+#[test]
+#[ignore = "the other half of a test"]
+fn inner_partitions() {
+    if !is_inner() {
+        return;
+    }
+    let text = format!(
+        "{PTX}.visible .entry product(.param .u64 a, .param .u64 b, .param .u64 c) {{ ret; }}\n"
+    );
+    let mut plan = faulty(&text, "product");
+    let partition = |name: &str, size| Partition {
+        name: name.into(),
+        method: Method::Grid,
+        size,
+        total: 108,
+        arch: "sm_80".into(),
+        streams: vec![name.into()],
+        ..Partition::default()
+    };
+    plan.partitions = vec![partition("kept", 6), partition("taken", 2)];
+    let operand = |mode| Param { mode, dtype: DType::F32, elems: 1 };
+    plan.kernels[1].params = vec![operand(Mode::Read), operand(Mode::Read), operand(Mode::Write)];
+    let program = &mut plan.programs[0];
+    program.streams = vec!["kept".into(), "taken".into()];
+    program.arena_bytes = 256;
+    for (name, offset) in [("c", 128), ("d", 192)] {
+        program.buffers.push(Buffer { name: name.into(), offset, ..program.buffers[0].clone() });
+    }
+    program.instrs[1].stream = 1;
+    if let Kind::Launch { args, .. } = &mut program.instrs[1].kind {
+        *args = vec![BufferId(1), BufferId(2), BufferId(3)];
+    }
+    let Code::Ptx(ptx) = &mut plan.code else { panic!("PTX") };
+    let product = Product { m: 1, n: 1, k: 1, batch: 1, ..Product::default() };
+    ptx.kernels[0].product = Some(Product { epilogue: true, ..product });
+    ptx.kernels[1].product = Some(product);
+    let options = |gemm| Options { gemm, ..Options::default() };
+    let said = |gemm| Session::load(plan.clone(), options(gemm)).unwrap().remarks();
+    let keep = |name: &str, size: u32| {
+        format!(
+            "partition {name}: its communicators keep to whatever NCCL takes, its kernels to {size} blocks"
+        )
+    };
+    let own = [keep("kept", 6), keep("taken", 2)];
+    assert_eq!(said(Gemm::Own), own);
+    let asked = "; cuBLASLt is asked to fill 2 multiprocessors, but chooses its own grids";
+    let [kept, taken, counted] = &said(Gemm::CublasLt)[..] else { panic!("three remarks") };
+    assert_eq!((kept, taken), (&own[0], &format!("{}{asked}", own[1])));
+    assert!(counted.contains("computes 1 of 2 matrix products"), "{counted}");
+}
+
+#[test]
 fn a_trace_that_another_process_does_not_give_its_part_of_is_lost() {
     on_standins("inner_lost_trace", 2, None);
 }
