@@ -226,24 +226,39 @@ fn a_program_that_hangs_is_killed_with_what_it_started() {
         assert!(words[1].starts_with("exec{command=") && words[1].contains(script), "{hint}");
         assert!(start.elapsed() < Duration::from_secs(30), "it did not wait for the sleepers");
     }
-    // What it left behind does not hold up its result.
+}
+
+#[test]
+fn a_program_that_leaves_its_group_is_killed() {
+    if std::process::Command::new("python3").arg("--version").output().is_err() {
+        eprintln!("skipped: there is no python3");
+        return;
+    }
+    let script = "import os, time; os.setpgid(0, os.getpgid(os.getppid())); time.sleep(30)";
+    let command = shlex::try_join(["python3", "-c", script]).expect("no NUL");
     let start = Instant::now();
-    let done = run(&sh("sleep 1000 & cat"));
-    assert!(done.is_ok, "{}", done.errors());
-    assert!(start.elapsed() < Duration::from_secs(30));
+    let options = [("command", &*command), ("timeout", "0.9")];
+    let done = run_with(INPUT, &options, PrintOptions::default()).expect("known options");
+    assert!(done.errors().contains("took longer than 0.9 s"), "{}", done.errors());
+    assert!(start.elapsed() < Duration::from_secs(20), "it did not wait for the sleeper");
 }
 
 #[test]
 fn output_that_comes_after_the_end_is_told() {
-    for (script, message) in [
-        ("(sleep 30; echo 'module {}') & :", "wrote no module"),
-        ("(echo 'module {'; sleep 30; echo '}') & :", "wrote something that is not a module"),
+    // Whether what came before it is a module or not.
+    for script in [
+        "(sleep 30; echo 'module {}') & :",
+        "(echo 'module {'; sleep 30; echo '}') & :",
+        "echo 'func.func @a() { func.return }'; (sleep 30; echo 'func.func @b() { func.return }') &",
+        "sleep 30 & cat",
     ] {
         let start = Instant::now();
         let done = run(&sh(script));
+        let message =
+            "something that it started could still write its output 1 s later, and was stopped";
         assert!(done.errors().ends_with(message), "{script}: {}", done.errors());
         let hint = done.said.last().and_then(|error| error.hint.as_deref()).expect("a hint");
-        assert!(hint.starts_with("something that it started still ran"), "{script}: {hint}");
+        assert!(hint.starts_with("wait for what writes"), "{script}: {hint}");
         assert!(start.elapsed() < Duration::from_secs(20), "it did not wait for the sleeper");
     }
     // Whoever waits has the whole timeout.
@@ -259,9 +274,12 @@ fn what_holds_its_output_open_is_told() {
     assert!(done.errors().ends_with(expected), "{}", done.errors());
     assert!(start.elapsed() < Duration::from_secs(20), "it did not wait for the sleeper");
     // What has no output of the program's is nobody's business, and what only has its messages does no harm.
+    // That costs 1 s, not more.
     for silent in ["> /dev/null 2>&1", "> /dev/null"] {
+        let start = Instant::now();
         let done = run(&sh(&format!("echo hello >&2; cat; setsid sleep 30 {silent} &")));
         assert!(done.is_ok, "{}", done.errors());
+        assert!(start.elapsed() < Duration::from_millis(1900), "{silent}: {:?}", start.elapsed());
         assert!(done.remarks()[0].ends_with(": hello"), "{:?}", done.remarks());
     }
 }
@@ -305,6 +323,14 @@ fn options_are_checked_before_anything_runs() {
     assert!(message(&[("command", "  ")]).contains("names no program"));
     for bad in ["0", "-1", "NaN", "soon"] {
         assert!(message(&[("command", "cat"), ("timeout", bad)]).contains("'timeout'"), "{bad}");
+    }
+    for bad in ["1e-12", "1e30"] {
+        let said = message(&[("command", "cat"), ("timeout", bad)]);
+        assert!(said.contains("takes seconds, from a nanosecond to 10^19, not '"), "{said}");
+    }
+    for good in ["1e-9", "1e19"] {
+        let options = [("command", "cat"), ("timeout", good)];
+        assert!(run_with(INPUT, &options, PrintOptions::default()).is_ok(), "{good}");
     }
     assert!(message(&[("command", "cat"), ("form", "binary")]).contains("custom, generic"));
 }

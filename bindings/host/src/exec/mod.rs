@@ -29,16 +29,17 @@ const DEFAULT_TIMEOUT: &str = "60";
 
 /// Of what a failing program wrote to standard error, the last lines go with the error.
 const LAST_LINES: usize = 30;
-/// What to do about output that never came.
-const CUT_OFF: &str = "something that it started still ran 1 s after it ended, and was stopped: it must wait for that";
+/// What to do about something that is left and could still write.
+const LEFT: &str =
+    "wait for what writes; what is to stay needs an output of its own: '... > /dev/null &'";
 
 const DESCRIPTION: &str = "\
 Input: any module. Its text goes to the program's standard input; what the program writes to standard output takes the \
 module's place. Lines on standard error that are JSON objects are diagnostics, others are remarks. See docs/plugins.md.
 
 Fails if the program cannot be started, ends with another status than 0 or by a signal, takes longer than `timeout`, \
-leaves something running outside its process group that could still write its output, reports an error, or writes \
-something that is not a module or does not verify.";
+leaves something running that could still write its output 1 s later, reports an error, or writes something that is not a \
+module or does not verify.";
 
 /// The pass `exec`.
 pub fn pass() -> PassInfo {
@@ -100,7 +101,9 @@ impl Program {
         let seconds: f64 = options.get("timeout")?.unwrap_or_default();
         let timeout = Duration::try_from_secs_f64(seconds).ok().filter(|t| !t.is_zero());
         let timeout = timeout.ok_or_else(|| {
-            format!("option 'timeout' of pass '{NAME}' takes seconds, more than 0, not '{seconds}'")
+            format!(
+                "option 'timeout' of pass '{NAME}' takes seconds, from a nanosecond to 10^19, not '{seconds}'"
+            )
         })?;
         let form = options.one_of("form", &["custom", "generic"])?;
         let print = PrintOptions {
@@ -164,16 +167,16 @@ impl Program {
             Ended::Signal(signal) => because(format!("was ended by signal {signal}")),
             Ended::Status(0) if finished.is_held_open => Some((
                 "ended, but something that it started still holds its output open".to_owned(),
-                Some("what is to stay needs an output of its own: '... > /dev/null &'".to_owned()),
+                Some(LEFT.to_owned()),
             )),
-            Ended::Status(0) if finished.stdout.trim_ascii().is_empty() => {
-                let hint = if finished.was_cut_off {
-                    CUT_OFF
-                } else {
-                    "a pass that changes nothing writes what it read"
-                };
-                Some(("wrote no module".to_owned(), Some(hint.to_owned())))
-            }
+            Ended::Status(0) if finished.was_cut_off => Some((
+                "ended, but something that it started could still write its output 1 s later, and was stopped".to_owned(),
+                Some(LEFT.to_owned()),
+            )),
+            Ended::Status(0) if finished.stdout.trim_ascii().is_empty() => Some((
+                "wrote no module".to_owned(),
+                Some("a pass that changes nothing writes what it read".to_owned()),
+            )),
             Ended::Status(0) => None,
             Ended::Status(status) => because(format!("ended with status {status}")),
         }
@@ -203,11 +206,7 @@ impl Program {
             }
             Err(what) => {
                 let message = format!("{} wrote {what}", self.named());
-                let hint = match finished.was_cut_off {
-                    true => CUT_OFF,
-                    false => "the errors above are in its output",
-                };
-                cx.reporter.error(loc, message).hint(hint);
+                cx.reporter.error(loc, message).hint("the errors above are in its output");
                 Err(PassFailed)
             }
         }

@@ -22,7 +22,7 @@ pub(super) fn read(
     // Locations that came the whole way say where something stood at first. Without them it is where it stands now.
     let places = match &read {
         Err(_) if diagnostics.iter().any(|d| line(ctx, source, d).is_none()) => {
-            places(ctx, source, diagnostics.len())
+            places(ctx, source, &diagnostics)
         }
         _ => Vec::new(),
     };
@@ -42,9 +42,9 @@ fn line(ctx: &Context, source: &SourceFile, diagnostic: &Diagnostic) -> Option<u
     (*file == *source.name).then_some(line)
 }
 
-/// The lines that `count` diagnostics about the text are about, found by reading it without its locations; none if it then
-/// reads differently.
-fn places(ctx: &Arc<Context>, source: &SourceFile, count: usize) -> Vec<Option<u32>> {
+/// The lines that these diagnostics about the text are about, found by reading it without its locations; none if other things
+/// are then said of it.
+fn places(ctx: &Arc<Context>, source: &SourceFile, said: &[Diagnostic]) -> Vec<Option<u32>> {
     let plain = SourceFile::new(&*source.name, without_locations(&source.text));
     let mut found = Reporter::new(ctx);
     if let Some(module) = parse_module(ctx, &plain, &mut found)
@@ -53,7 +53,7 @@ fn places(ctx: &Arc<Context>, source: &SourceFile, count: usize) -> Vec<Option<u
         verify(&module, &mut found);
     }
     let found = found.take();
-    if found.len() != count {
+    if !found.iter().map(|d| &d.message).eq(said.iter().map(|d| &d.message)) {
         return Vec::new();
     }
     found.iter().map(|diagnostic| line(ctx, source, diagnostic)).collect()
@@ -65,7 +65,7 @@ fn without_locations(text: &str) -> String {
     let (mut at, mut blank_from, mut depth) = (0, None, 0usize);
     while let Some(byte) = text.as_bytes().get(at) {
         let rest = &text.as_bytes()[at..];
-        let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.$#@%!-".contains(byte);
+        let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.$#@%!^-".contains(byte);
         let length = match byte {
             b'"' => string_length(rest),
             b'/' if rest.starts_with(b"//") => {
@@ -111,17 +111,32 @@ fn string_length(text: &[u8]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::without_locations;
+    use std::sync::Arc;
+
+    use piper_ir::{Context, SourceFile};
+
+    use super::{places, read, without_locations};
+
+    #[test]
+    fn lines_are_those_of_the_same_messages() {
+        let ctx = Arc::new(Context::new(piper_dialects::all()));
+        let source = SourceFile::new("out", "module {\n\"func.call\"() : () -> ()\n}\n");
+        let (_, mut said) = read(&ctx, &source);
+        assert_eq!(places(&ctx, &source, &said), [Some(2)]);
+        // As many, but of something else.
+        said[0].message = "other".to_owned();
+        assert!(places(&ctx, &source, &said).is_empty());
+    }
 
     #[test]
     fn locations_are_blanked_and_nothing_else() {
         let text = concat!(
-            "a.loc(\"x\") loc(\"f(\\\")\":1:2) // loc(\"c\")\n",
+            "a.loc(\"x\") ^loc(%x) loc(\"f(\\\")\":1:2) // loc(\"c\")\n",
             "\"loc(1)\" %loc(2) b loc(fused<\"\u{e4}\">[\"a\", callsite(\"b\" at unknown)]) c\n loc(\"open",
         );
         let blank = |count| " ".repeat(count);
         let expected = format!(
-            "a.loc(\"x\") {} // loc(\"c\")\n\"loc(1)\" %loc(2) b {} c\n loc(\"open",
+            "a.loc(\"x\") ^loc(%x) {} // loc(\"c\")\n\"loc(1)\" %loc(2) b {} c\n loc(\"open",
             blank(16),
             blank(47)
         );

@@ -43,7 +43,7 @@ pub(super) struct Finished {
     pub(super) stderr: Vec<u8>,
     /// Something that it started, and that fled from its process group, could still write to standard output.
     pub(super) is_held_open: bool,
-    /// Something that it started still ran when it had ended, could write to standard output, and was stopped.
+    /// Something that it started still ran 1 s after it had ended, could write to standard output, and was stopped.
     pub(super) was_cut_off: bool,
     /// It was stopped because it wrote more than so many bytes.
     pub(super) wrote_more_than: Option<usize>,
@@ -77,21 +77,25 @@ pub(super) fn run(words: &[String], input: Vec<u8>, timeout: Duration) -> Result
         }
         if !has_ended && has_exited(&child) {
             has_ended = true;
-            let grace = Instant::now() + GRACE;
-            until = Some(until.map_or(grace, |until| until.min(grace)));
+            until = Some(Instant::now() + GRACE);
         }
         if has_ended && !pipes.can_speak() || until.is_some_and(|until| Instant::now() >= until) {
             break;
         }
     }
     let was_cut_off = has_ended && pipes.output.is_some();
-    // Before it is waited for, so that its number is still its own; what it started and left ends, too.
+    // Before it is waited for, so that its number is still its own; what it started and left ends, too. It may be in another
+    // group by now.
     let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
+    let _ = child.kill();
     let status = child.wait().map_err(|error| format!("cannot be waited for: {error}"))?;
-    // What fled from the group may still hold a pipe: it is left.
+    // What fled from the group may still hold a pipe: it is left. Of messages there is what there is.
     let last = Instant::now() + GRACE;
     while pipes.can_speak() && !pipes.has_said_too_much() && Instant::now() < last {
-        pipes.serve(LOOK);
+        let wait = if pipes.output.is_some() { LOOK } else { Duration::ZERO };
+        if !pipes.serve(wait) && pipes.output.is_none() {
+            break;
+        }
     }
     Ok(Finished {
         ended: if has_ended { ended(status) } else { Ended::TimedOut },
@@ -152,8 +156,8 @@ impl Pipes {
         self.stdout.len() > self.limit
     }
 
-    /// Waits until a pipe is ready, but no longer than `wait`, and serves those that are.
-    fn serve(&mut self, wait: Duration) {
+    /// Waits until a pipe is ready, but no longer than `wait`, and serves those that are. Whether any was.
+    fn serve(&mut self, wait: Duration) -> bool {
         let reads =
             [self.output.as_ref().map(AsFd::as_fd), self.messages.as_ref().map(AsFd::as_fd)];
         let reads =
@@ -162,7 +166,8 @@ impl Pipes {
         let mut watched: Vec<PollFd<'_>> = reads.chain(writes).collect();
         let for_long = Timespec { tv_sec: 0, tv_nsec: wait.subsec_nanos().into() };
         match poll(&mut watched, Some(&for_long)) {
-            Ok(0) | Err(Errno::INTR) => return,
+            Ok(0) => return false,
+            Err(Errno::INTR) => return true,
             Ok(_) => {}
             Err(_) => thread::sleep(wait),
         }
@@ -171,6 +176,7 @@ impl Pipes {
         listen(&mut self.output, &mut self.chunk, &mut self.stdout, limit);
         // It must be able to go on writing when enough was kept.
         listen(&mut self.messages, &mut self.chunk, &mut self.stderr, MOST_MESSAGES);
+        true
     }
 
     /// Writes what the program's input has room for; when all is written, or nobody reads it, the pipe is closed. A program
