@@ -45,9 +45,9 @@ pub use interfaces::{InferInput, InferTypes};
 pub use location::LocData;
 pub use module::{Builder, Module, OpState, Use, ValueDefinition};
 pub use opdef::{
-    Arity, AttrConstraint, AttrDef, AttrDefault, AttrPredicate, Dialect, Example, OPERAND_SEGMENTS,
-    OpDef, ParamDef, RESULT_SEGMENTS, RegionDef, SuccessorDef, Syntax, Trait, TypeConstraint,
-    TypePredicate, ValueDef, Verify,
+    Arity, AttrConstraint, AttrDef, AttrDefault, AttrPredicate, Dialect, DialectError, Example,
+    OPERAND_SEGMENTS, OpDef, ParamDef, RESULT_SEGMENTS, RegionDef, SuccessorDef, Syntax, Trait,
+    TypeConstraint, TypePredicate, ValueDef, Verify,
 };
 #[doc(hidden)]
 pub use piper_ir_macros::declare_ops;

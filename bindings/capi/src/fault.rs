@@ -3,6 +3,8 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use piper_ir::pass::RegisterError;
+
 /// How a function ended: `PIPER_OK`, or one of the others.
 pub type PiperStatus = i32;
 
@@ -37,6 +39,12 @@ pub(crate) struct Fault {
 impl Fault {
     pub(crate) fn new(status: PiperStatus, text: impl Into<String>) -> Self {
         Self { status, text: text.into() }
+    }
+
+    /// A pass that is not registered.
+    pub(crate) fn refused(status: PiperStatus, why: &RegisterError) -> Self {
+        let hint = why.hint().map_or(String::new(), |hint| format!(" ({hint})"));
+        Self::new(status, format!("{why}{hint}"))
     }
 
     pub(crate) fn null(what: &str) -> Self {

@@ -1,5 +1,6 @@
 //! Files that are libraries: found, opened, and asked whether an address is code. The only place that does it for plugins.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use libloading::Library;
@@ -11,14 +12,20 @@ const BUILD_ONE: &str = "a plugin is a shared library: `cargo build` makes one o
 /// The one path of a file, whichever way it is named. `path` is what messages call it.
 ///
 /// # Errors
-/// There is no such file, or it is a folder.
+/// There is no such file, or it is a folder, or something else that is no library and that one might wait for.
 pub fn located(file: &Path, path: &str) -> Result<PathBuf, PluginError> {
     let refused = |why: &str, hint: &str| PluginError::new(format!("plugin '{path}': {why}"), hint);
-    if file.is_dir() {
-        return Err(refused("it is a folder", "name the library in it"));
+    const NAME_IT: &str = "the path is that of the library's file";
+    let file = file.canonicalize().map_err(|error| match error.kind() {
+        ErrorKind::NotFound => refused("no such file", NAME_IT),
+        _ => refused(&format!("it cannot be found: {error}"), NAME_IT),
+    })?;
+    match file.metadata() {
+        Ok(known) if known.is_dir() => Err(refused("it is a folder", "name the library in it")),
+        Ok(known) if !known.is_file() => Err(refused("it is not a regular file", NAME_IT)),
+        Ok(_) => Ok(file),
+        Err(error) => Err(refused(&format!("it cannot be read: {error}"), NAME_IT)),
     }
-    file.canonicalize()
-        .map_err(|_| refused("no such file", "the path is that of the library's file"))
 }
 
 /// Opens a library by the path that [`located`] gave. `path` is what messages call it.

@@ -219,7 +219,7 @@ pub(crate) fn pass_info(given: *const PiperPassInfo, origin: Origin) -> Result<P
         .from_origin(origin)
         .after(&after);
     made.anchor = Some(anchor.into());
-    made.check().map_err(|why| Fault::new(PIPER_WRONG_KIND, why.to_string()))?;
+    made.check().map_err(|why| Fault::refused(PIPER_WRONG_KIND, &why))?;
     made.options = options;
     made.build = Arc::new(move |given: &PassOptions| {
         let value = |name: &String| (name.clone(), given.text(name).map(str::to_owned));

@@ -99,7 +99,10 @@ fn descriptions_that_are_wrong_are_refused_readably() {
         (11, "the pass's function 'run' is null"),
         (12, "the pass has flags that this version of the library does not know"),
         (13, "has no function 'piper_plugin', so it is no plugin"),
-        (14, "registers pass 'nowhere' to run on 'module', which is no name of an operation"),
+        (
+            14,
+            "registers pass 'nowhere' to run on 'module', which is no name of an operation (such as 'func.func', or none for the module)",
+        ),
         (18, "exports 'piper_plugin', but not as a function, so it is no plugin"),
     ];
     for (variant, wanted) in refusals {

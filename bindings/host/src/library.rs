@@ -13,8 +13,9 @@ use std::sync::Arc;
 use libloading::Library;
 use piper_capi::library::{located, opened};
 use piper_capi::plugin::{self as stable, NotAdded, PluginError, StablePlugin};
-use piper_ir::Dialect;
+use piper_dialects::irdl::Refusal;
 use piper_ir::pass::{Origin, PassInfo, PassRegistry, RegisterError};
+use piper_ir::{Dialect, DialectError};
 use piper_plugin::dialects::strategy;
 use piper_plugin::schedule::Schedules;
 use piper_plugin::{
@@ -69,11 +70,13 @@ pub enum LoadError {
     #[error("{0}")]
     Library(PluginError),
     #[error("plugin '{path}' defines dialects that are none:\n{why}")]
-    Definition { path: String, why: String },
+    Definition { path: String, why: Box<Refusal> },
     #[error(
         "plugin '{path}' registers dialect '{name}', which is the name of a dialect of {owner}"
     )]
     Dialect { path: String, name: String, owner: String },
+    #[error("plugin '{path}': {why}")]
+    Names { path: String, why: DialectError },
 }
 
 impl LoadError {
@@ -82,13 +85,21 @@ impl LoadError {
         let hint = match self {
             Self::Library(error) => &error.hint,
             Self::Name(error) => return error.hint(),
+            Self::Names { why, .. } => return Some(why.hint()),
             Self::Build { advice, .. } => advice,
             Self::NoDescriptor { .. } => {
                 "a plugin in Rust has piper_plugin::export!, one in C PIPER_DEFINE_PLUGIN"
             }
             Self::Size { .. } => "rebuild it with piper_plugin::export!",
             Self::Abi { which, .. } => return Some(format!("rebuild {which}")),
-            _ => return None,
+            Self::Schedule { .. } | Self::Dialect { .. } => "choose another name",
+            Self::Magic { .. }
+            | Self::Kind { .. }
+            | Self::TooLate { .. }
+            | Self::Taken { .. }
+            | Self::Panicked { .. }
+            | Self::Shared { .. }
+            | Self::Definition { .. } => return None,
         };
         Some(hint.to_owned())
     }
@@ -244,7 +255,7 @@ impl Extensions {
             plugin.add_to(&mut self.registry, &mut self.dialects).map_err(|why| match why {
                 NotAdded::Pass(error) => LoadError::Name(error),
                 NotAdded::Dialects(refusal) => {
-                    LoadError::Definition { path: path.to_owned(), why: refusal.to_string() }
+                    LoadError::Definition { path: path.to_owned(), why: Box::new(refusal) }
                 }
             })?;
         self.owners.extend(added.into_iter().map(|dialect| (dialect, path.to_owned())));
@@ -264,25 +275,23 @@ impl Extensions {
         for pass in passes {
             registry.try_register(pass.clone()).map_err(LoadError::Name)?;
         }
-        let mut names: Vec<&str> = self.dialects.iter().map(|dialect| &*dialect.name).collect();
-        names.push("builtin");
-        for dialect in dialects {
-            if names.contains(&&*dialect.name) {
-                let owner = self.owners.iter().find(|(name, _)| *name == dialect.name);
-                let owner = owner.map_or_else(
-                    || {
-                        if dialects.iter().filter(|d| d.name == dialect.name).count() > 1 {
-                            "itself".to_owned()
-                        } else {
-                            Origin::Builtin.to_string()
-                        }
-                    },
-                    |(_, path)| Origin::Plugin(path.as_str().into()).to_string(),
-                );
-                let (path, name) = (path.to_owned(), dialect.name.to_string());
-                return Err(LoadError::Dialect { path, name, owner });
+        for (at, dialect) in dialects.iter().enumerate() {
+            let others = self.dialects.iter().chain(&dialects[..at]);
+            let path = path.to_owned();
+            match dialect.check_beside(others) {
+                Ok(()) => {}
+                Err(DialectError::Taken { name }) => {
+                    let owner = self.owners.iter().find(|(known, _)| *known == name);
+                    let is_twice = dialects[..at].iter().any(|other| other.name == name);
+                    let owner = match owner {
+                        Some((_, path)) => Origin::Plugin(path.as_str().into()).to_string(),
+                        None if is_twice => "itself".to_owned(),
+                        None => Origin::Builtin.to_string(),
+                    };
+                    return Err(LoadError::Dialect { path, name, owner });
+                }
+                Err(why) => return Err(LoadError::Names { path, why }),
             }
-            names.push(&dialect.name);
         }
         Ok(())
     }

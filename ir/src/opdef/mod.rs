@@ -4,6 +4,7 @@
 
 mod constraints;
 mod example;
+mod foreign;
 
 use std::any::{Any, TypeId};
 use std::borrow::Cow;
@@ -13,6 +14,7 @@ use rustc_hash::FxHashMap;
 
 pub use constraints::{AttrConstraint, AttrDefault, AttrPredicate, TypeConstraint, TypePredicate};
 pub use example::Example;
+pub use foreign::DialectError;
 
 use crate::diag::Reporter;
 use crate::text::{DirectiveDef, Format, FormatError, ParseResult, Parser, Printer};

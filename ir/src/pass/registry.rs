@@ -48,7 +48,8 @@ impl RegisterError {
     /// What to do about it, where the message does not say it.
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Taken { .. } | Self::BadName { .. } => None,
+            Self::Taken { .. } => Some("choose another name".into()),
+            Self::BadName { .. } => None,
             Self::BadAnchor { .. } => Some("such as 'func.func', or none for the module".into()),
             Self::Unknown { close: Some(close), .. } => Some(format!("did you mean '{close}'?")),
             Self::Unknown { required, .. } => {

@@ -19,6 +19,9 @@ use crate::split::{Part, join, split};
 use crate::stages::Job;
 use crate::{Output, args, files, listing, plugins, reproducer};
 
+/// What to do about a reproducer that runs what is not Piper's.
+const TRUST: &str = "if you trust it, add --trust-reproducer";
+
 /// The tool with what it knows.
 pub(crate) struct Tool {
     extensions: Extensions,
@@ -57,7 +60,15 @@ impl Tool {
 
     /// Loads plugins and checks that what all passes together say of themselves holds; an error is already rendered.
     fn load(&mut self, plugins: &[String], cwd: &Path, style: Style) -> Result<(), String> {
-        let told = |error: LoadError| style.hinted_error(&error.to_string(), error.hint());
+        let told = |error: LoadError| match &error {
+            // Each with its place and its hint, after whose they are.
+            LoadError::Definition { path, why } => {
+                let message = format!("plugin '{path}' defines dialects that are none");
+                let why = style.rendered(&why.ctx, &why.sources, &why.diagnostics);
+                style.plain_error(&message) + &why
+            }
+            _ => style.hinted_error(&error.to_string(), error.hint()),
+        };
         plugins.iter().try_for_each(|path| self.extensions.load(path, cwd)).map_err(told)?;
         self.extensions.check_required().map_err(told)?;
         args::check_names(self.registry())
@@ -74,6 +85,7 @@ impl Tool {
     ) -> Result<Output, String> {
         let style = Style::of(&invocation.flags.messages, self.colour);
         let plain = |message: String| style.plain_error(&message);
+        let hinted = |message: String, hint: &str| style.hinted_error(&message, Some(hint.into()));
         let input = files::read(&invocation.flags.input, stdin, cwd).map_err(plain)?;
         let reproducer = Reproducer::read(&input.1).ok_or_else(|| {
             style.plain_error(
@@ -81,30 +93,35 @@ impl Tool {
             )
         })?;
         if let Some(flag) = reproducer.alien_argument() {
-            return Err(plain(format!(
-                "the reproducer has the flag '{flag}', which no reproducer needs: take it out, or give it yourself"
-            )));
+            let message =
+                format!("the reproducer has the flag '{flag}', which no reproducer needs");
+            return Err(hinted(message, "take it out, or give it yourself"));
         }
         let is_trusted = invocation.flags.reproducers.trust_reproducer;
         let mut plugins = plugins::requested(&reproducer.arguments);
-        plugins.retain(|path| !self.extensions.is_loaded(path, cwd));
+        plugins.retain(|path| !self.stands_for(path, cwd));
         if let (Some(path), false) = (plugins.first(), is_trusted) {
-            return Err(plain(format!(
-                "the reproducer loads plugin '{path}'; if you trust it, add --trust-reproducer"
-            )));
+            return Err(hinted(format!("the reproducer loads plugin '{path}'"), TRUST));
         }
         self.load(&plugins, cwd, style)?;
         // What is wrong with the pipeline is told when it is run.
         let starts_programs = pass_manager_on(self.registry(), &reproducer.pipeline, None, None)
             .is_ok_and(|made| made.origins().iter().any(|o| matches!(o, Origin::Program(_))));
         if starts_programs && !is_trusted {
-            return Err(plain(format!(
-                "the reproducer starts programs: '{}'; if you trust it, add --trust-reproducer",
-                reproducer.pipeline
-            )));
+            let message = format!("the reproducer starts programs: '{}'", reproducer.pipeline);
+            return Err(hinted(message, TRUST));
         }
-        let again = self.reproduced(args, reproducer)?;
+        let again = self.reproduced(args, invocation, reproducer, cwd)?;
         self.invoke(again, Some(input), stdin, cwd)
+    }
+
+    /// Whether a loaded plugin is what a reproducer means by a path: it is that file, or has its name, where the file is not
+    /// there because the reproducer was made on another machine.
+    fn stands_for(&self, path: &str, cwd: &Path) -> bool {
+        self.extensions.loaded.iter().any(|known| {
+            let names = [&*known.file, Path::new(&known.path)];
+            names.iter().any(|file| reproducer::stands_for(file, path, cwd))
+        })
     }
 
     fn command_line_error(&self, error: &clap::Error) -> Output {
@@ -126,6 +143,11 @@ impl Tool {
         // A reproducer may be run from another folder.
         let files = self.extensions.loaded.iter().map(|known| known.file.display().to_string());
         invocation.flags.passes.load_plugin = files.collect();
+        for path in &mut invocation.flags.checking.load_dialect {
+            if let Ok(file) = cwd.join(&*path).canonicalize() {
+                *path = file.display().to_string();
+            }
+        }
         if invocation.flags.passes.list_passes {
             return Ok(Output::success(listing::passes(self.registry())));
         }
@@ -178,9 +200,7 @@ impl Tool {
                 let culprit = done.panic.as_ref().map(|said| {
                     // A hook of a plugin's operation, which a pass of Piper's asked.
                     let paths = self.extensions.loaded.iter().map(|known| &*known.path);
-                    let mut plugins = paths.map(|path| Origin::Plugin(path.into()));
-                    let named = plugins.find(|plugin| said.contains(&plugin.to_string()));
-                    named.unwrap_or_else(|| done.culprit.clone())
+                    plugins::blamed(said, paths).unwrap_or_else(|| done.culprit.clone())
                 });
                 stderr += &session.reproducer_message(written, culprit.as_ref());
             }
@@ -265,7 +285,14 @@ impl Tool {
     }
 
     /// The invocation that a reproducer asks for; flags of the command line count, too, and before its own.
-    fn reproduced(&self, given: &[String], reproducer: Reproducer) -> Result<Invocation, String> {
+    fn reproduced(
+        &self,
+        given: &[String],
+        invocation: &Invocation,
+        mut reproducer: Reproducer,
+        cwd: &Path,
+    ) -> Result<Invocation, String> {
+        reproducer.forget_dialects(&invocation.flags.checking.load_dialect, cwd);
         let args = [&reproducer.arguments, given].concat();
         let mut invocation =
             args::parse(self.registry(), &args).map_err(|error| error.render().to_string())?;

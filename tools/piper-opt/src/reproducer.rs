@@ -80,6 +80,15 @@ impl Reproducer {
         self.arguments.iter().map(String::as_str).find(|argument| !is_ours(argument))
     }
 
+    /// Takes out the files of dialects in whose place one of these, which the user named, stands.
+    pub(crate) fn forget_dialects(&mut self, given: &[String], cwd: &Path) {
+        self.arguments.retain(|argument| {
+            argument
+                .strip_prefix(LOAD_DIALECT)
+                .is_none_or(|path| !given.iter().any(|file| stands_for(Path::new(file), path, cwd)))
+        });
+    }
+
     /// The reproducer at the end of a text.
     pub(crate) fn read(text: &str) -> Option<Self> {
         let metadata = &text[text.rfind("{-#")?..];
@@ -147,6 +156,19 @@ impl Reproducer {
             Some(_) => text.to_owned(),
             None => format!("{}\n\n{{-#\n  {external}\n#-}}\n", text.trim_end()),
         }
+    }
+}
+
+/// Whether a file is what a reproducer means by a path: the file there, or, if there is none because the reproducer was made
+/// on another machine, one with its name.
+pub(crate) fn stands_for(file: &Path, path: &str, cwd: &Path) -> bool {
+    let named = cwd.join(path);
+    match (named.canonicalize(), cwd.join(file).canonicalize()) {
+        (Ok(named), Ok(file)) => named == file,
+        (Err(_), _) if !named.exists() => {
+            named.file_name().is_some() && named.file_name() == file.file_name()
+        }
+        _ => false,
     }
 }
 

@@ -215,8 +215,13 @@ fn a_panic_in_a_hook_names_the_operation() {
     assert!(said.contains(&format!("help: this is a fault of plugin '{path}'")), "{said}");
     for (hook, input, flags, wanted) in [
         ("the folder of 'hostile.fold'", &*op("fold"), &["--canonicalize"][..], "no []"),
-        ("the printer of 'hostile.read'", &*op("read"), &[], "no "),
-        ("the reader of 'hostile.read'", "module {\n  %y = hostile.read : i32\n}\n", &[], "no "),
+        ("the printer of 'hostile.read'", &*op("read"), &[], "no op1"),
+        (
+            "the reader of 'hostile.read'",
+            "module {\n  %y = hostile.read : i32\n}\n",
+            &[],
+            "no Colon",
+        ),
     ] {
         let args: Vec<&str> = [&*plugin].into_iter().chain(flags.iter().copied()).collect();
         let (code, text, said) = program(&args, "", input);
@@ -226,6 +231,38 @@ fn a_panic_in_a_hook_names_the_operation() {
         assert!(said.contains(wanted), "{hook}: {said}");
         assert!(said.contains(&format!("This is a fault of plugin '{path}'")), "{hook}: {said}");
     }
+}
+
+#[test]
+fn a_reproducer_finds_its_dialects_from_every_folder() {
+    let [here, there] = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
+    let write = |folder: &Path, name: &str, text: &str| {
+        std::fs::write(folder.join(name), text).expect("a writable folder");
+    };
+    write(here.path(), "mine.pir", "irdl.dialect @mine {\n  irdl.operation @op {\n  }\n}\n");
+    let make = ["--load-dialect=mine.pir", "--pass=cse", "--mlir-generate-reproducer=again.pir"];
+    let made = run_in(here.path(), &make, "module {\n  \"mine.op\"() : () -> ()\n}\n");
+    assert_eq!(made.code, 0, "{}", String::from_utf8_lossy(&made.stderr));
+    let run = |folder: &Path, args: &[&str]| {
+        let output = run_in(folder, &[&["--run-reproducer"], args].concat(), "");
+        (output.code, String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let again = here.path().join("again.pir");
+    let again = again.to_str().expect("a path of text");
+    for load in [&[][..], &["--load-dialect=mine.pir"]] {
+        let (code, said) = run(here.path(), &[load, &["again.pir"]].concat());
+        assert_eq!(code, 0, "{said}");
+    }
+    assert_eq!(run(there.path(), &[again]).0, 0);
+    // Sent on, it means the recipient's file of that name.
+    let sent = std::fs::read_to_string(again).expect("a reproducer");
+    write(there.path(), "mine.pir", "irdl.dialect @mine {\n  irdl.operation @op {\n  }\n}\n");
+    std::fs::remove_dir_all(here.path()).expect("it is there");
+    write(there.path(), "again.pir", &sent);
+    let (code, said) = run(there.path(), &["again.pir"]);
+    assert!(code == 1 && said.contains("mine.pir': no such file"), "{said}");
+    let (code, said) = run(there.path(), &["--load-dialect=mine.pir", "again.pir"]);
+    assert_eq!(code, 0, "{said}");
 }
 
 #[test]
@@ -300,6 +337,14 @@ fn names_have_one_owner() {
             "' registers pass 'nowhere' to run on 'module', which is no name of an operation",
         ),
         ("dialect", "' registers dialect 'func', which is the name of a dialect of Piper itself"),
+        (
+            "builtin",
+            "' registers dialect 'builtin', which is the name of a dialect of Piper itself\n |\nhelp: choose another name",
+        ),
+        (
+            "foreign-op",
+            "': dialect 'mine' defines the operation 'nn.linear', which is not of its own\n |\nhelp: its name begins with the dialect's: 'mine.linear'",
+        ),
         ("schedule", "' registers a schedule: 1F1B is the name of a schedule already"),
         ("panics", "' panicked while it registered what it has: panicked at "),
     ] {
@@ -381,7 +426,13 @@ fn libraries_that_are_no_plugins_are_told_apart() {
     }
     let text = folder.path().join("text.so");
     std::fs::write(&text, "not a library").expect("a writable folder");
+    let [pipe, circle] = ["pipe.so", "circle.so"].map(|name| folder.path().join(name));
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("it starts").success());
+    std::os::unix::fs::symlink(&circle, &circle).expect("a link");
     for (path, message) in [
+        // Nobody waits for a writer.
+        (pipe.as_path(), "it is not a regular file"),
+        (circle.as_path(), "it cannot be found: Too many levels of symbolic links"),
         (text.as_path(), "it cannot be opened as a library"),
         (Path::new("no/such/file.so"), "no such file"),
         (folder.path(), "it is a folder"),
@@ -421,17 +472,18 @@ fn walk_throughs_show_what_is_built() {
             if ["rust", "python"].contains(&language) {
                 count += 1;
                 // What a page leaves out.
-                let mut parts = code.split("    // ...\n");
-                assert!(
-                    sources.iter().any(|source| parts.all(|part| source.contains(part))),
-                    "not in a source:\n{code}"
-                );
+                let is_of =
+                    |source: &&str| code.split("    // ...\n").all(|part| source.contains(part));
+                assert!(sources.iter().any(is_of), "not in a source:\n{code}");
             }
         }
         assert!(count >= 2);
     }
     let tool = include_str!("../../../examples/my-opt/src/main.rs");
-    assert!(tool.contains("piper_opt::main(passes, piper_dialects::all())"));
+    let page = include_str!("../../../docs/plugins.md");
+    let (_, code) = page.split_once("## A tool of your own\n\n```rust\n").expect("a program");
+    let (code, _) = code.split_once("```").expect("its end");
+    assert!(tool.contains(code), "{code}");
 }
 
 #[test]

@@ -126,7 +126,11 @@ fn what_its_passes_say_of_others_and_of_themselves_is_checked() {
             "registers pass 'help', which is the name of a flag of piper-opt",
             "choose another name",
         ),
-        (17, "registers pass 'cse', which is the name of a pass of Piper itself", ""),
+        (
+            17,
+            "registers pass 'cse', which is the name of a pass of Piper itself",
+            "choose another name",
+        ),
         (
             18,
             "exports 'piper_plugin', but not as a function, so it is no plugin",
@@ -145,6 +149,21 @@ fn what_its_passes_say_of_others_and_of_themselves_is_checked() {
         assert!(text("message").contains(message), "{object}");
         assert!(text("hint").contains(hint) && !text("message").contains("hint"), "{object}");
     }
+}
+
+#[test]
+fn what_is_wrong_with_its_dialects_is_told_where_it_stands() {
+    let folder = tempfile::TempDir::new().expect("a folder");
+    let load = format!("--load-plugin={}", variant(folder.path(), HOSTILE, 19));
+    let (code, _, errors) = run(&[&load, "--diagnostic-format=json"]);
+    assert_eq!(code, 1, "{errors}");
+    let objects: Vec<serde_json::Value> =
+        errors.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let text = |at: usize, key: &str| objects[at][key].as_str().unwrap_or_default().to_owned();
+    assert!(text(0, "message").ends_with("libmine.so' defines dialects that are none"), "{errors}");
+    assert_eq!(text(1, "message"), "there is a dialect 'nn' already");
+    assert_eq!((text(1, "file"), &objects[1]["line"]), ("hostile.irdl".to_owned(), &1.into()));
+    assert!(text(1, "hint").ends_with("choose another name"), "{errors}");
 }
 
 #[test]
@@ -174,7 +193,17 @@ fn a_library_is_one_whichever_way_it_is_named() {
     let (code, said) = run(&["--run-reproducer", "again.pir"]);
     assert!(code == 1 && said.contains("--trust-reproducer"), "{said}");
     for load in &loads {
-        let (_, said) = run(&["--run-reproducer", load, "again.pir"]);
-        assert!(!said.contains("--trust-reproducer"), "{said}");
+        let (code, said) = run(&["--run-reproducer", load, "again.pir"]);
+        assert_eq!(code, 0, "{said}");
     }
+    // Sent on, it means the recipient's library of that name, wherever that is; without one it is not there.
+    let elsewhere = again.replace(&*file.to_string_lossy(), "/no/such/folder/libmine.so");
+    assert_ne!(elsewhere, again);
+    std::fs::write(folder.path().join("again.pir"), elsewhere).expect("a writable folder");
+    let (code, said) = run(&["--run-reproducer", &loads[0], "again.pir"]);
+    assert_eq!(code, 0, "{said}");
+    let (code, said) = run(&["--run-reproducer", "again.pir"]);
+    assert!(code == 1 && said.contains("--trust-reproducer"), "{said}");
+    let (code, said) = run(&["--run-reproducer", "--trust-reproducer", "again.pir"]);
+    assert!(code == 1 && said.contains("no such file"), "{said}");
 }

@@ -102,6 +102,8 @@ static PiperStatus fill(const PiperApi *given, PiperRegistrar *registrar) {
     api->registrar_add_dialects(registrar, piper_str("hostile.irdl"), piper_str(text));
     add(registrar, "cse", keeps, 0);
   }
+  if (VARIANT == 19)
+    api->registrar_add_dialects(registrar, piper_str("hostile.irdl"), piper_str("irdl.dialect @nn {\n}\n"));
   return PIPER_OK;
 }
 

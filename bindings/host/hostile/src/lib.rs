@@ -72,6 +72,13 @@ fn register(registrar: &mut Registrar) {
         Ok("dialect") => {
             registrar.dialect(Dialect { name: "func".into(), ..Dialect::default() });
         }
+        Ok("foreign-op") => {
+            let ops = vec![OpDef::new("nn.linear").into()];
+            registrar.dialect(Dialect { name: "mine".into(), ops, ..Dialect::default() });
+        }
+        Ok("builtin") => {
+            registrar.dialect(Dialect { name: "builtin".into(), ..Dialect::default() });
+        }
         _ => {}
     }
     // Rank 0 wants its backwards first, which wait for rank 1, which waits for rank 0.
