@@ -71,17 +71,19 @@ pub(crate) fn step(project: &Project, features: &[String]) -> Result<bool> {
     let target = opt.ancestors().nth(2).context("piper-opt is in no target folder")?;
     let folder = std::env::temp_dir().join(format!("piper-{NAME}-{}", std::process::id()));
     let root = project.folder(".")?;
-    create(&root, NAME, Some(folder.clone()))?;
     let cargo = |task: &str| {
         let mut command = project.cargo(&[task, "--quiet", "--target-dir"]);
         command.arg(target).current_dir(&folder);
-        Ok::<bool, std::io::Error>(command.status()?.success())
+        Ok::<bool, anyhow::Error>(command.status()?.success())
     };
-    let is_built = cargo("test")? && cargo("build")?;
-    fs::remove_dir_all(&folder)?;
-    if !is_built {
+    let is_built = create(&root, NAME, Some(folder.clone()))
+        .and_then(|_| Ok(cargo("test")? && cargo("build")?));
+    // Whatever became of it.
+    let is_removed = fs::remove_dir_all(&folder);
+    if !is_built? {
         return Ok(false);
     }
+    is_removed.context("cannot remove the plugin")?;
     let (prefix, suffix) = (std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
     let library = format!("{prefix}{}{suffix}", NAME.replace('-', "_"));
     let output = Command::new(opt)

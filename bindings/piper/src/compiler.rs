@@ -62,12 +62,11 @@ impl Compiler {
     /// Adds a dialect, for programs made from now on.
     ///
     /// # Errors
-    /// Its name is taken; nothing is added then.
+    /// Its name is taken, or it defines something under another name than its own; nothing is added then.
     pub fn register_dialect(&mut self, dialect: Dialect) -> Result<&mut Self, Failure> {
-        if self.dialects.iter().any(|known| known.name == dialect.name) {
-            let text = format!("there is a dialect '{}' already", dialect.name);
-            return Err(Failure::with_hint(text, "choose another name"));
-        }
+        dialect
+            .check_beside(&self.dialects)
+            .map_err(|why| Failure::with_hint(why.to_string(), why.hint()))?;
         self.dialects.push(dialect);
         Ok(self)
     }

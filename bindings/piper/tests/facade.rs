@@ -1,6 +1,6 @@
 //! The library as an embedding program sees it: values in, values out, whatever goes wrong.
 
-use piper::ir::Dialect;
+use piper::ir::{Dialect, OpDef};
 use piper::sim::Machine;
 use piper::{
     CompileOptions, Compiler, Executable, Failure, Kernels, Numbers, Pass, Severity, TensorValue,
@@ -79,6 +79,40 @@ fn a_name_has_one_owner() {
     let nn = Dialect { name: "nn".into(), ..Dialect::default() };
     let why = compiler.register_dialect(nn).expect_err("it is Piper's");
     assert_eq!(why.messages()[0].text, "there is a dialect 'nn' already");
+    let mut foreign = |name: &'static str, ops: &[&'static str]| {
+        let ops = ops.iter().map(|op| OpDef::new(*op).into()).collect();
+        let dialect = Dialect { name: name.into(), ops, ..Dialect::default() };
+        let added = compiler.register_dialect(dialect).map(|_| ());
+        added.map_err(|why| {
+            let message = &why.messages()[0];
+            format!("{} ({})", message.text, message.hint.as_deref().unwrap_or_default())
+        })
+    };
+    for (name, ops, wanted) in [
+        (
+            "mine",
+            &["mine.op", "nn.linear"][..],
+            "dialect 'mine' defines the operation 'nn.linear', which is not of its own (its name begins with the dialect's: 'mine.linear')",
+        ),
+        (
+            "mine",
+            &["minelinear"],
+            "dialect 'mine' defines the operation 'minelinear', which is not of its own (its name begins with the dialect's: 'mine.minelinear')",
+        ),
+        (
+            "builtin",
+            &["builtin.module"],
+            "there is a dialect 'builtin' already (choose another name)",
+        ),
+        (
+            "nn.linear",
+            &[],
+            "a dialect has the name 'nn.linear'; names are letters, digits, '_' and '$', and begin with a letter or '_' (such as 'mine')",
+        ),
+    ] {
+        assert_eq!(foreign(name, ops), Err(wanted.to_owned()));
+    }
+    assert_eq!(foreign("mine", &["mine.linear"]), Ok(()));
     assert!(compiler.parse("mlp.pir", MLP).is_ok(), "nothing was replaced");
 }
 

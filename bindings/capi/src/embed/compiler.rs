@@ -151,7 +151,7 @@ pub unsafe extern "C" fn piper_compiler_add_pass(
 }
 
 fn name_taken(why: RegisterError) -> Fault {
-    Fault::new(PIPER_IN_USE, why.to_string())
+    Fault::refused(PIPER_IN_USE, &why)
 }
 
 /// Loads a plugin, a shared library that stays loaded for ever, and adds all that it has, or nothing. `error` may be null.
