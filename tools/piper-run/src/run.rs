@@ -128,7 +128,11 @@ fn check_compile_only(args: &RunArgs) -> Result<(), Failure> {
     match of_steps.iter().find(|(_, is_given)| args.compile_only && *is_given) {
         Some((flag, _)) => Err(Failure::with_hint(
             format!("{flag} is for steps, and --compile-only takes none"),
-            format!("leave {flag} out here, and give it when the plan is run"),
+            match *flag {
+                // A compiled plan does not have what it needs.
+                "--compare-single" => format!("run the .pir file with {flag}"),
+                _ => format!("leave {flag} out here, and give it when the plan is run"),
+            },
         )),
         None => Ok(()),
     }
@@ -322,12 +326,17 @@ fn compile_only(
 
 fn run_plan(args: &RunArgs, stop: &StopFlag, plan: Plan) -> Result<Ending, Failure> {
     let shown = args.input.display();
-    if args.compare_single || args.fixed_tree || args.plan.is_some() {
+    let of_text = [
+        ("--compare-single", args.compare_single),
+        ("--fixed-tree", args.fixed_tree),
+        ("--plan", args.plan.is_some()),
+        ("--load-plugin", !args.load_plugin.is_empty()),
+        ("--load-dialect", !args.load_dialect.is_empty()),
+    ];
+    if let Some((flag, _)) = of_text.iter().find(|(_, is_given)| *is_given) {
         return Err(Failure::with_hint(
-            format!(
-                "'{shown}' is compiled: --compare-single, --fixed-tree and --plan need the .pir it came from"
-            ),
-            "run them on the .pir file",
+            format!("'{shown}' is compiled: {flag} needs the .pir it came from"),
+            format!("run the .pir file with {flag}"),
         ));
     }
     if let Some(level) = args.level.filter(|level| *level != Level::Native) {
