@@ -1,6 +1,6 @@
 //! What an operation expands to, as a text with holes: `"%g = nn.silu $gate : type($gate)"`.
 //!
-//! `$x` is an operand or result (`%x`; all values of a group, with commas) or an attribute's text, `type($x)` the types of an
+//! `$x` is an operand or result (`%x`; all values of a group, `%x_0, %x_1`, however many there are) or an attribute's text, `type($x)` the types of an
 //! operand or result. The lines stand in a function whose arguments are the operands; the results are what the lines define
 //! under their names. An instance is that function, read by the parser: there is no second reader of operations.
 
@@ -8,7 +8,9 @@ use std::fmt::Write;
 
 use piper_ir::interfaces::Expand;
 use piper_ir::text::parse_module;
-use piper_ir::{Arity, Builder, Module, Op, OpDef, OpState, Reporter, SourceFile, Type, Value};
+use piper_ir::{
+    Arity, Builder, Module, Op, OpDef, OpState, Reporter, SourceFile, Type, Value, ValueDef,
+};
 use rustc_hash::FxHashMap;
 
 /// The interface behind [`EXPAND`]: the lines of an expansion.
@@ -61,26 +63,80 @@ fn pieces(text: &str) -> Vec<(usize, Piece<'_>)> {
     pieces
 }
 
-/// The values that a text defines, with the bytes at which their names begin: what stands in front of `=`.
-fn defined(text: &str) -> Vec<(usize, &str)> {
+/// A text without what its strings and comments say; every byte stays where it is.
+fn without_words(text: &str) -> String {
+    let (mut code, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(at) = rest.find(['"', '/']) {
+        let (before, word) = rest.split_at(at);
+        code.push_str(before);
+        let len = if let Some(string) = word.strip_prefix('"') {
+            let mut is_escaped = false;
+            let end = string.find(|c| {
+                let ends = c == '"' && !is_escaped;
+                is_escaped = c == '\\' && !is_escaped;
+                ends
+            });
+            end.map_or(word.len(), |end| end + 2)
+        } else if word.starts_with("//") {
+            word.find('\n').unwrap_or(word.len())
+        } else {
+            code.push('/');
+            rest = &word[1..];
+            continue;
+        };
+        code.extend(std::iter::repeat_n(' ', len));
+        rest = &word[len..];
+    }
+    code + rest
+}
+
+/// A value that a line defines.
+struct Defined<'t> {
+    /// The byte at which its name begins.
+    at: usize,
+    name: &'t str,
+    /// Whether it is written `$name`: for a group, all of its values.
+    is_hole: bool,
+}
+
+/// The values that a text defines: the names in front of `=` at the start of a line.
+fn defined(text: &str) -> Vec<Defined<'_>> {
     let is_name = |c: char| c.is_alphanumeric() || "_.-:".contains(c);
-    let mut found = Vec::new();
-    for (equals, _) in text.match_indices('=') {
-        let mut before = text[..equals].trim_end();
-        while let Some(sigil) = before.rfind(['%', '$'])
-            && before[sigil + 1..].chars().all(is_name)
-        {
+    let code = without_words(text);
+    let (mut found, mut start) = (Vec::new(), 0);
+    for line in code.split_inclusive('\n') {
+        let mut rest = code[start..].trim_start();
+        start += line.len();
+        let mut list = Vec::new();
+        while let Some(after) = rest.strip_prefix(['%', '$']) {
+            let at = code.len() - after.len();
+            let end = at + after.find(|c| !is_name(c)).unwrap_or(after.len());
             // `%pair:2` defines what is called `pair`.
-            let name = before[sigil + 1..].split(':').next().unwrap_or_default();
-            found.push((sigil + 1, name));
-            match before[..sigil].trim_end().strip_suffix(',') {
-                Some(further) => before = further.trim_end(),
+            let name = text[at..end].split(':').next().unwrap_or_default();
+            list.push(Defined { at, name, is_hole: rest.starts_with('$') });
+            rest = code[end..].trim_start();
+            match rest.strip_prefix(',') {
+                Some(further) => rest = further.trim_start(),
                 None => break,
             }
         }
+        if rest.starts_with('=') {
+            found.append(&mut list);
+        }
     }
-    found.sort_unstable();
+    // A list over several lines was read from each of them.
+    found.sort_unstable_by_key(|value| value.at);
+    found.dedup_by_key(|value| value.at);
     found
+}
+
+/// Whether a name is that of a value or, `xs_0`, of one of a group.
+fn names(def: &ValueDef, value: &Defined<'_>) -> bool {
+    if def.arity != Arity::Variadic || value.is_hole {
+        return value.name == def.name;
+    }
+    let number = value.name.strip_prefix(&*def.name).and_then(|rest| rest.strip_prefix('_'));
+    number.is_some_and(|n| !n.is_empty() && n.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 impl Template {
@@ -104,17 +160,24 @@ impl Template {
             }
         }
         let defined = defined(&self.0);
-        for (i, (at, name)) in defined.iter().enumerate() {
-            if def.operands.iter().any(|operand| operand.name == *name) {
-                return Err((*at, format!("'{name}' is an operand, and is defined again")));
+        // `$y` and `%y` are one value, but for a group, which `$ys` is all of and `%ys` none of.
+        let is_group = |value: &Defined<'_>| {
+            let mut all = def.operands.iter().chain(&def.results);
+            value.is_hole && all.any(|d| d.arity == Arity::Variadic && d.name == value.name)
+        };
+        for (i, value) in defined.iter().enumerate() {
+            let Defined { at, name, .. } = *value;
+            if def.operands.iter().any(|operand| names(operand, value)) {
+                return Err((at, format!("'{name}' is an operand, and is defined again")));
             }
-            if defined[..i].iter().any(|(_, before)| before == name) {
-                return Err((*at, format!("'{name}' is defined twice")));
+            let mut before = defined[..i].iter();
+            if before.any(|other| other.name == name && is_group(other) == is_group(value)) {
+                return Err((at, format!("'{name}' is defined twice")));
             }
         }
         // A group may be empty, which only an instance shows.
         let mut single = def.results.iter().filter(|result| result.arity == Arity::One);
-        match single.find(|result| defined.iter().all(|(_, name)| result.name != *name)) {
+        match single.find(|result| defined.iter().all(|value| !names(result, value))) {
             Some(result) => {
                 let name = &result.name;
                 Err((0, format!("no line defines the result '{name}', as '${name} = ...' would")))
@@ -169,19 +232,19 @@ impl Template {
         let ctx = module.ctx();
         let def = module.def(op).ok_or("it has no definition")?;
         let mut groups: FxHashMap<&str, Spelt> = FxHashMap::default();
-        let mut add = |name, values: Vec<Value>| {
-            let names = (0..values.len()).map(|i| match values.len() {
-                1 => format!("%{name}"),
-                _ => format!("%{name}_{i}"),
+        let mut add = |name, arity, values: Vec<Value>| {
+            let names = (0..values.len()).map(|i| match arity {
+                Arity::Variadic => format!("%{name}_{i}"),
+                _ => format!("%{name}"),
             });
             let types = values.iter().map(|value| module.ty(*value).display(ctx));
             groups.insert(name, Spelt { names: names.collect(), types: types.collect() });
         };
         for (i, operand) in def.operands.iter().enumerate() {
-            add(&*operand.name, module.operand_group(op, i).collect());
+            add(&*operand.name, operand.arity, module.operand_group(op, i).collect());
         }
         for (i, result) in def.results.iter().enumerate() {
-            add(&*result.name, module.result_group(op, i).collect());
+            add(&*result.name, result.arity, module.result_group(op, i).collect());
         }
         let args = def.operands.iter().flat_map(|operand| {
             let Spelt { names, types } = &groups[&*operand.name];

@@ -14,3 +14,13 @@ func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
   // CHECK-NEXT: func.return %3 : tensor<4xf32>
   func.return %1 : tensor<4xf32>
 }
+
+// Words in strings and comments define nothing, and a group of one value leaves its own name free, as one of several does.
+// CHECK-LABEL: func.func @words
+func.func @words(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK-NEXT: %0 = nn.add %x, %x {note = "%y ="} : tensor<4xf32>
+  // CHECK-NEXT: %1 = nn.scale %0 {factor = 2.000000e+00} : tensor<4xf32>
+  %0 = "d.total"(%x, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  // CHECK-NEXT: func.return %1 : tensor<4xf32>
+  func.return %0 : tensor<4xf32>
+}

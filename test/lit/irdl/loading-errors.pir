@@ -78,6 +78,23 @@ irdl.dialect @bad {
   }
   // CHECK: error: expansion of 'bad.over': 'x' is an operand, and is defined again
   // CHECK-NEXT: --> {{.*}}loading-errors.pir:[[#@LINE-7]]:22
+  irdl.operation @over_one_of_a_group attributes {
+    piper.expand = "%x_10 = nn.silu $y : type($y)\0A%x, %x_ = mine.both %x_10 : type($y)\0A$z = nn.silu %x : type($y)"
+  } {
+    %0 = irdl.base "!builtin.tensor"
+    irdl.operands(y: %0, x: variadic %0)
+    irdl.results(z: %0)
+  }
+  // CHECK: error: expansion of 'bad.over_one_of_a_group': 'x_10' is an operand, and is defined again
+  // CHECK-NEXT: --> {{.*}}loading-errors.pir:[[#@LINE-7]]:22
+  irdl.operation @only_words attributes {
+    piper.expand = "%z = nn.silu $x {note = \"\n%y = x\"} : type($x) // $y = %z\0A// %y = %z"
+  } {
+    %0 = irdl.base "!builtin.tensor"
+    irdl.operands(x: %0)
+    irdl.results(y: %0)
+  }
+  // CHECK: error: expansion of 'bad.only_words': no line defines the result 'y', as '$y = ...' would
   irdl.operation @one_of_two attributes {
     piper.expand = "%pair:2 = mine.split $x : type($x)\0A%a, %y = mine.both %pair#0, %pair#1 : type($x)"
   } {

@@ -25,6 +25,15 @@ irdl.dialect @d {
     irdl.operands(first: %t, x: variadic %t)
     irdl.results(y: %t)
   }
+  irdl.operation @total attributes {
+    piper.expand = ["// $y = is what they sum to, %xs = a part of it",
+                    "%xs = nn.add $first, $xs {note = \"%y =\"} : type($first)",
+                    "$y = nn.scale %xs {factor = 2.0} : type($y) // $y = $y"]
+  } {
+    %t = irdl.base "!builtin.tensor"
+    irdl.operands(first: %t, xs: variadic %t)
+    irdl.results(y: %t)
+  }
   irdl.operation @loop attributes {piper.expand = "$y = d.loop $x : type($x)", piper.format = "$x attr-dict `:` type($x)"} {
     %t = irdl.base "!builtin.tensor"
     irdl.operands(x: %t)
