@@ -37,6 +37,15 @@ pub(crate) struct PyCompiler {
     pub(crate) known: Arc<Mutex<Known>>,
 }
 
+impl PyCompiler {
+    /// Changes the compiler. It is locked only meanwhile: to make a Python object, an exception too, may run finalizers, and these
+    /// may use the compiler.
+    fn change<R>(&self, change: impl FnOnce(&mut piper::Compiler) -> R) -> R {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        change(Arc::make_mut(&mut known.compiler))
+    }
+}
+
 #[pymethods]
 impl PyCompiler {
     #[new]
@@ -78,17 +87,15 @@ impl PyCompiler {
         };
         let mut info = Pass::from_fn(name.to_owned(), summary.to_owned(), run);
         info.origin = Origin::Host("Python".into());
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let added = Arc::make_mut(&mut known.compiler).register_pass(info);
-        added.map(|_| ()).map_err(|why| PyValueError::new_err(why.to_string()))
+        let added = self.change(|compiler| compiler.register_pass(info).map(|_| ()));
+        added.map_err(|why| PyValueError::new_err(why.to_string()))
     }
 
     /// Adds the dialects that a text of `irdl` operations defines, for modules made from now on. `name` is what messages call the
     /// text. Nothing is added if anything is wrong with it.
     #[pyo3(signature = (text, name="<dialect>"))]
     fn register_dialect_text(&self, py: Python<'_>, text: &str, name: &str) -> PyResult<()> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let added = Arc::make_mut(&mut known.compiler).register_dialect_text(name, text);
-        added.map(|_| ()).map_err(|failure| crate::diagnostic::failed(py, &failure))
+        let added = self.change(|compiler| compiler.register_dialect_text(name, text).map(|_| ()));
+        added.map_err(|failure| crate::diagnostic::failed(py, &failure))
     }
 }

@@ -161,8 +161,10 @@ pub(crate) fn run(
             Err(error) => return (Some(Raised::of(py, error)), Vec::new()),
         };
         let outcome = function.call1(py, (context.clone(),));
+        // Before the lock: reading an exception runs Python, which may say something too.
+        let raised = outcome.err().map(|error| Raised::of(py, error));
         let mut said = context.get().said.lock().unwrap_or_else(PoisonError::into_inner);
-        (outcome.err().map(|error| Raised::of(py, error)), std::mem::take(&mut *said))
+        (raised, std::mem::take(&mut *said))
     });
     let errors = cx.reporter.error_count();
     match held.end(ENDED) {

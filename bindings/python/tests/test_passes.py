@@ -43,6 +43,65 @@ def test_a_name_has_one_owner() -> None:
     assert compiler.parse(TEXT).run("mine")[0].message == "the first"
 
 
+# Each collection of garbage asks the compiler something, and there is one at almost every object that is made.
+FINALIZERS = """
+import gc
+import piper
+
+compiler, asked, texts = piper.Compiler(), 0, ["irdl.dialect @other {\\n  irdl.operation {}\\n}\\n"] * 20
+
+class Last:
+    def __init__(self):
+        self.itself = self
+
+    def __del__(self):
+        global asked
+        if texts:
+            asked += len(compiler.passes) > 0
+            Last()
+
+Last()
+gc.set_threshold(1)
+while texts:
+    try:
+        compiler.register_dialect_text(texts.pop())
+    except piper.PiperError:
+        pass
+print("asked" if asked else "never asked")
+"""
+
+
+def test_a_finalizer_may_use_a_compiler_that_refuses_something() -> None:
+    # In a process of its own, which can be stopped if it waits for itself.
+    told = subprocess.run([sys.executable, "-c", FINALIZERS], capture_output=True, text=True, timeout=60)
+    assert (told.returncode, told.stdout.strip()) == (0, "asked"), told.stderr
+
+
+SPEAKING = """
+import piper
+
+class Speaking(Exception):
+    def __str__(self):
+        self.args[0].remark("from an exception")
+        return "spoken"
+
+def speak(cx):
+    raise Speaking(cx)
+
+compiler = piper.Compiler()
+compiler.register_pass("speak", speak)
+try:
+    compiler.parse("func.func private @f()").run("speak")
+except piper.PiperError as error:
+    print(sorted(d.message for d in error.diagnostics))
+"""
+
+
+def test_the_text_of_an_exception_may_use_the_pass_that_raised_it() -> None:
+    told = subprocess.run([sys.executable, "-c", SPEAKING], capture_output=True, text=True, timeout=60)
+    assert "spoken" in told.stdout and told.returncode == 0, told.stderr
+
+
 def test_a_pass_changes_the_module_among_others() -> None:
     def silu(cx: PassContext) -> None:
         for op in cx.walk():
