@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -213,7 +212,6 @@ class Training:
         self._core = core
         # The core answers nothing while it takes a step, and these never change.
         self._inputs, self._states = inputs, core.states
-        self._steps = core.steps
 
     @property
     def inputs(self) -> list[tuple[str, list[int], str]]:
@@ -228,9 +226,7 @@ class Training:
     @property
     def steps(self) -> int:
         """Steps taken; one that is under way does not count."""
-        with contextlib.suppress(RuntimeError):  # A step is under way: as many as before it.
-            self._steps = self._core.steps
-        return self._steps
+        return self._core.steps
 
     def step(self, inputs: Mapping[str, ArrayLike]) -> StepResult:
         """Takes a step on the whole batch. Other threads of Python run meanwhile; an interrupt is raised after the step."""

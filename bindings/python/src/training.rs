@@ -1,5 +1,6 @@
 //! A loaded plan that takes steps on arrays, which come and go as bytes: the Python half makes NumPy arrays of them.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -21,6 +22,8 @@ type Packed<'py> = (String, Vec<u64>, Bound<'py, PyBytes>);
 pub(crate) struct PyTraining {
     /// Taken out for the time of a step.
     training: Mutex<Option<Training>>,
+    /// The steps that it has taken, which are asked for during a step too.
+    steps: AtomicU64,
 }
 
 impl PyTraining {
@@ -37,7 +40,8 @@ impl PyTraining {
         let options = Options { timeout, trace, seed, threads_per_device, ..Options::default() };
         let training = py.detach(|| executable.train(options));
         let training = training.map_err(|failure| failed(py, &failure))?;
-        Ok(Self { training: Mutex::new(Some(training)) })
+        let steps = AtomicU64::new(training.steps());
+        Ok(Self { training: Mutex::new(Some(training)), steps })
     }
 
     /// Works on the session without Python's lock.
@@ -54,6 +58,7 @@ impl PyTraining {
             let outcome = work(&mut training);
             (training, outcome)
         });
+        self.steps.store(training.steps(), Ordering::Relaxed);
         *self.training.lock().unwrap_or_else(PoisonError::into_inner) = Some(training);
         outcome.map_err(|failure| failed(py, &failure))
     }
@@ -89,10 +94,10 @@ impl PyTraining {
         Ok(dict)
     }
 
-    /// Steps taken.
+    /// Steps taken; one that is under way does not count.
     #[getter]
-    fn steps(&self, py: Python<'_>) -> PyResult<u64> {
-        self.with(py, |training| Ok(training.steps()))
+    fn steps(&self) -> u64 {
+        self.steps.load(Ordering::Relaxed)
     }
 
     /// The names of parameters and of the optimizer's state.

@@ -208,6 +208,24 @@ def test_a_training_tells_of_itself_during_a_step(batch: Arrays) -> None:
     assert repr(training) == "<Training after 50 steps>" and training.steps == 50
 
 
+def test_what_the_core_raises_is_not_taken_for_a_step_under_way(batch: Arrays) -> None:
+    class Broken:
+        """A core that fails, whoever asks."""
+
+        def __init__(self, core: object) -> None:
+            self.states = core.states  # type: ignore[attr-defined]
+
+        @property
+        def steps(self) -> int:
+            raise RuntimeError("the core is broken")
+
+    training = piper.compile(piper.generate_ir(Model())).train()
+    training.step(batch)
+    training._core = Broken(training._core)  # type: ignore[assignment]
+    with pytest.raises(RuntimeError, match="the core is broken"):
+        training.steps  # noqa: B018 - asking is all there is to it
+
+
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_an_interrupt_ends_a_run_between_steps(batch: Arrays) -> None:
     training = piper.compile(piper.generate_ir(Model())).train()
