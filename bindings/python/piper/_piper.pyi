@@ -3,23 +3,24 @@
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias, TypedDict
+from typing import Any, TypeAlias, TypedDict, final
 
 #: A value of an attribute: what has no counterpart in Python is an ``Attribute``; ``True`` is also a unit attribute.
-AttributeValue: TypeAlias = (
-    bool | int | float | str | Attribute | Sequence[AttributeValue] | dict[str, AttributeValue] | None
+_AttributeValue: TypeAlias = (
+    bool | int | float | str | Attribute | Sequence[_AttributeValue] | dict[str, _AttributeValue] | None
 )
 
+@final
 class Attribute:
     """An attribute or a type that Python has no value for, as MLIR writes it."""
 
-    def __init__(self, text: str) -> None: ...
     def __new__(cls, text: str) -> Attribute: ...
     @property
     def text(self) -> str: ...
     def __eq__(self, other: object) -> bool: ...
     def __hash__(self) -> int: ...
 
+@final
 class Note:
     """A further fact of a diagnostic, at a place of its own."""
 
@@ -32,6 +33,7 @@ class Note:
     @property
     def column(self) -> int | None: ...
 
+@final
 class Diagnostic:
     """What the compiler says of a program: an error, a warning or a remark, with its place."""
 
@@ -64,6 +66,7 @@ class Diagnostic:
     def rendered(self) -> str:
         """All of it with the source lines, as the tools print it."""
 
+@final
 class Value:
     """A value: a result of an operation or an argument of a block."""
 
@@ -85,6 +88,7 @@ class Value:
     def __eq__(self, other: object) -> bool: ...
     def __hash__(self) -> int: ...
 
+@final
 class Block:
     """A block of operations."""
 
@@ -97,6 +101,7 @@ class Block:
     def __eq__(self, other: object) -> bool: ...
     def __hash__(self) -> int: ...
 
+@final
 class Operation:
     """An operation of a module. It goes stale when passes run on the module; using it then is a RuntimeError."""
 
@@ -116,7 +121,7 @@ class Operation:
     def get(self, name: str, default: Any = None) -> Any:
         """The attribute of this name, or ``default``."""
     def __getitem__(self, name: str) -> Any: ...
-    def __setitem__(self, name: str, value: AttributeValue) -> None: ...
+    def __setitem__(self, name: str, value: _AttributeValue) -> None: ...
     def __delitem__(self, name: str) -> None: ...
     def __contains__(self, name: str) -> bool: ...
     @property
@@ -148,6 +153,7 @@ class Operation:
     def __eq__(self, other: object) -> bool: ...
     def __hash__(self) -> int: ...
 
+@final
 class Module:
     """A module of operations at any level, from a model to device programs."""
 
@@ -157,7 +163,7 @@ class Module:
         name: str = "<string>",
         *,
         compiler: Compiler | None = None,
-        sources: Sequence[tuple[str, str]] = (),
+        sources: Sequence[tuple[str, str]] = ...,
     ) -> Module:
         """Reads a text in MLIR's syntax; ``name`` is what messages call it.
 
@@ -199,8 +205,8 @@ class Module:
     def create(
         self,
         name: str,
-        operands: Sequence[Value] = (),
-        attributes: dict[str, AttributeValue] | None = None,
+        operands: Sequence[Value] = ...,
+        attributes: dict[str, _AttributeValue] | None = None,
         results: Sequence[str] | None = None,
         *,
         before: Operation | None = None,
@@ -212,6 +218,7 @@ class Module:
         Result types are texts; where none are given they are inferred, if the operation can.
         """
 
+@final
 class Compiler:
     """Dialects and passes. ``Module.parse`` uses Piper's own unless it is given another compiler."""
 
@@ -232,6 +239,7 @@ class Compiler:
         ``name`` is what messages call the text. Nothing is added if anything is wrong with it.
         """
 
+@final
 class PassContext:
     """What a pass works on and with. It ends with the pass."""
 
@@ -245,6 +253,7 @@ class PassContext:
     def error(self, text: str, op: Operation | None = None, *, hint: str | None = None) -> None:
         """Reports a fault; the pass has failed, but goes on."""
 
+@final
 class Executable:
     @property
     def name(self) -> str: ...
@@ -274,6 +283,7 @@ class Executable:
         trace: bool = False,
     ) -> Training: ...
 
+@final
 class Simulation:
     """A simulated step."""
 
@@ -307,6 +317,7 @@ class _Report(TypedDict):
     seconds: float
     outputs: dict[str, Any]
 
+@final
 class Training:
     @property
     def steps(self) -> int: ...

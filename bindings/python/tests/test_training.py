@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import BATCH, ROOT, TIME, Arrays, Experts, Model, decorated
+from conftest import BATCH, ROOT, TIME, WORDS, Arrays, Experts, Model, decorated
 
 import piper
 from piper import annotate, directive
@@ -100,10 +100,13 @@ def test_arrays_in_order_are_those_of_forward(batch: Arrays) -> None:
     plan = piper.compile(piper.generate_ir(decorated(Backwards, annotate(pipeline_parallel=2))))
     assert [name for name, _, _ in plan.inputs] == ["targets", "tokens"]
     assert plan.train().inputs == plan.inputs
-    named = piper.runtime.execute(plan, batch)
-    ordered = piper.runtime.execute(plan, [batch["targets"], batch["tokens"]])
+    # To follow one another is not mutual, so that the other order is another loss.
+    tokens = batch["tokens"]
+    targets = (tokens + 1) % WORDS
+    named = piper.runtime.execute(plan, {"tokens": tokens, "targets": targets})
+    ordered = piper.runtime.execute(plan, [targets, tokens])
     assert [r.loss for r in ordered] == [r.loss for r in named]
-    assert [r.loss for r in ordered] != [r.loss for r in piper.runtime.execute(plan, [batch["tokens"], batch["targets"]])]
+    assert [r.loss for r in ordered] != [r.loss for r in piper.runtime.execute(plan, [tokens, targets])]
 
 
 def test_the_order_of_arrays_is_that_of_the_function_of_the_plan(batch: Arrays) -> None:
